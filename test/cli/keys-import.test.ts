@@ -88,10 +88,37 @@ test('keys keep their hashes, names and budgets; teams become tenants; the rest 
       ...{ requests_per_minute: 600, burst: 600, budget: { usd: 100, per: 'month' } },
     },
   ])
-  assert.match(stderr, /keys\.csv:2: no place: spend of 1 row: counters begin at zero/)
+  assert.match(
+    stderr,
+    /keys\.csv:2: no place: spend of 1 row: counters begin at zero; what is left/,
+  )
   assert.match(stderr, /keys\.csv:3: no place: metadata of 1 row/)
   const validated = await gw('config', 'validate', '--file', join(folder, 'gw.yaml'))
   assert.equal(validated.code, 0, validated.stderr)
+})
+
+test('of a budget without a window, what is left is taken; one with a window begins again; a spent one is named', async () => {
+  const budgets = [
+    `${hashOf('sk-rest')},sk-...1234,rest,2.25,,{},,,,,10,,{},{}`,
+    `${hashOf('sk-again')},sk-...1234,again,2.25,,{},,,,,10,30d,{},{}`,
+  ]
+  const { code, stderr, gw: section } = await imported([HEAD, ...budgets, ''].join('\n'))
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(
+    section.limits.map(({ budget }: { budget: object }) => budget),
+    [
+      { usd: 7.75, per: 'total' },
+      { usd: 10, per: '30d' },
+    ],
+  )
+  const spent = `${hashOf('sk-spent')},sk-...1234,spent,10.5,,{},,,,,10,,{},{}`
+  const refused = await imported([HEAD, spent, ''].join('\n'))
+  assert.equal(refused.code, 1)
+  assert.match(
+    refused.stderr,
+    /keys\.csv:2: error: max_budget is spent \(10\.5 of 10 USD\): raise it, or remove the row/,
+  )
+  assert.equal(refused.gw.api_keys, undefined)
 })
 
 test('a second import of the same table changes nothing', async () => {

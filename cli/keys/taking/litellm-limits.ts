@@ -53,14 +53,23 @@ function budgetOf({ cells }: TableRow, refuse: Owner['refuse']) {
       refuse('budget_duration', NO_WINDOW)
       return undefined
     }
+    const left = per === 'total' ? leftOf(usd, amountIn(cells.spend) ?? 0) : usd
     const soft = amountIn(cells.soft_budget)
     const alerts = soft !== undefined && soft > 0 && soft < usd ? { alerts: [soft / usd] } : {}
-    return { usd, per, ...alerts }
+    return { usd: left, per, ...alerts }
   } catch (error) {
     if (!(error instanceof CellError)) throw error
     refuse('max_budget', error.message)
     return undefined
   }
+}
+
+/** A budget without a window never begins again, so only what is left of it moves, in millionths of a dollar. */
+function leftOf(usd: number, spend: number): number {
+  const left = Math.round((usd - spend) * 1e6) / 1e6
+  if (left <= 0)
+    throw new CellError(`is spent (${spend} of ${usd} USD): raise it, or remove the row`)
+  return left
 }
 
 /** Budgets of single models: `{"gpt-4o": {"budget_limit": 10, "time_period": "1d"}}`, or an amount without end. */

@@ -59,7 +59,7 @@ const QUIET = new Set(
   object_permission_id`.split(/\s+/),
 )
 const NOTES: Readonly<Record<string, string>> = {
-  spend: 'counters begin at zero',
+  spend: 'counters begin at zero; what is left of a budget without a window was taken',
   user_id: 'gw has no users; limits of end users are each: user',
   metadata: 'see tags of keys',
   aliases: 'gw has aliases for all keys',
