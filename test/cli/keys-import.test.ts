@@ -121,6 +121,24 @@ test('of a budget without a window, what is left is taken; one with a window beg
   assert.equal(refused.gw.api_keys, undefined)
 })
 
+test('a key that manages LiteLLM or only reads gets no right to call models, and its line is named', async () => {
+  const rights = ['management_routes', 'info_routes', 'llm_api_routes', '/v1/chat/completions']
+  const table = [
+    'token,key_alias,allowed_routes,key_type,total_spend',
+    ...rights.map((right, at) => `${hashOf(right)},key-${at},{${right}},any,1`),
+    '',
+  ].join('\n')
+  const { code, stderr, gw: section } = await imported(table)
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(
+    section.api_keys.map(({ id }: { id: string }) => id),
+    ['key-2', 'key-3'],
+  )
+  assert.match(stderr, /keys\.csv:2: no place: allowed_routes of 2 rows: such a key calls no models/)
+  assert.match(stderr, /keys\.csv:5: no place: allowed_routes of 1 row: a key has no list of paths/)
+  assert.doesNotMatch(stderr, /key_type|total_spend/)
+})
+
 test('a second import of the same table changes nothing', async () => {
   const { text } = await imported(TABLE)
   const paths = ['keys.csv', 'teams.csv', 'gw.yaml'].map((name) => join(folder, name))

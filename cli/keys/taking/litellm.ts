@@ -50,11 +50,11 @@ export interface Wishes {
 
 const READ = new Set(
   `token key_alias team_id team_alias models max_budget budget_duration expires rpm_limit tpm_limit max_parallel_requests
-  blocked model_max_budget soft_budget`.split(/\s+/),
+  blocked model_max_budget soft_budget key_type`.split(/\s+/),
 )
 /** Facts about the past of a row, or that LiteLLM derives. */
 const QUIET = new Set(
-  `key_name created_at updated_at created_by updated_by last_active budget_reset_at soft_budget_cooldown model_spend
+  `key_name created_at updated_at created_by updated_by last_active budget_reset_at soft_budget_cooldown model_spend total_spend
   rotation_count last_rotation_at key_rotation_at budget_id members admins members_with_roles model_id
   object_permission_id`.split(/\s+/),
 )
@@ -63,6 +63,7 @@ const NOTES: Readonly<Record<string, string>> = {
   user_id: 'gw has no users; limits of end users are each: user',
   metadata: 'see tags of keys',
   aliases: 'gw has aliases for all keys',
+  allowed_routes: 'a key has no list of paths: it calls all that serve its models',
   auto_rotate: 'see gw keys rotate',
   organization_id: 'a tenant has no owner',
 }
@@ -76,6 +77,7 @@ export function takeKeys(table: Table, wishes: Wishes): TakenTable {
   const keys: TakenKey[] = []
   const limits: Limit[] = []
   const used = new Set<string>()
+  const others: number[] = []
   for (const row of table.rows) {
     const refuse = (column: string, message: string) =>
       faults.push({ file: table.name, line: row.line, column, message })
@@ -85,6 +87,10 @@ export function takeKeys(table: Table, wishes: Wishes): TakenTable {
     if (before !== undefined) refuse('token', `is that of line ${before} again`)
     if (hash === undefined || before !== undefined) continue
     lines.set(hash, row.line)
+    if (callsNoModel(read('allowed_routes', textsIn) ?? [])) {
+      others.push(row.line)
+      continue
+    }
     const alias = read('key_alias', textIn)
     const teamId = read('team_id', textIn)
     const team = teamId === undefined ? undefined : teams.get(teamId)
@@ -116,7 +122,21 @@ export function takeKeys(table: Table, wishes: Wishes): TakenTable {
     const own = limitsOf(row, { selectors: { tenant: name }, name, names: names.limits, refuse })
     if (used.has(teamId)) limits.push(...own)
   }
-  return { keys, limits, faults, leftOut: [...leftOutOf(table), ...leftOutOf(wishes.teams)] }
+  const leftOut = [...leftOutOf(table), ...leftOutOf(wishes.teams)]
+  return { keys, limits, faults, leftOut: [...notTaken(table, others), ...leftOut] }
+}
+
+/** A key with the rights of management or of reading alone: with us it would get rights that it never had. */
+function callsNoModel(allowed: readonly string[]): boolean {
+  const rights = ['management_routes', 'info_routes']
+  return allowed.length > 0 && allowed.every((one) => rights.includes(one))
+}
+
+function notTaken({ name }: Table, lines: readonly number[]): LeftOut[] {
+  const [firstLine] = lines
+  if (firstLine === undefined) return []
+  const note = 'such a key calls no models and was not taken: see gw keys create --scopes'
+  return [{ file: name, column: 'allowed_routes', rows: lines.length, firstLine, note }]
 }
 
 type Refuse = (column: string, message: string) => void
@@ -194,11 +214,22 @@ function teamsOf(table: Table | undefined, faults: Fault[]): Map<string, Team> {
   return teams
 }
 
+/** Rights that are neither those of a client nor those of a key that was not taken. */
+function namesPaths(cell: unknown): boolean {
+  try {
+    const allowed = textsIn(cell)
+    return !callsNoModel(allowed) && allowed.some((one) => one !== 'llm_api_routes')
+  } catch {
+    return false
+  }
+}
+
 function leftOutOf(table: Table | undefined): LeftOut[] {
   const columns = new Set(table?.rows.flatMap(({ cells }) => Object.keys(cells)))
   return [...columns].flatMap((column) => {
     if (READ.has(column) || QUIET.has(column)) return []
-    const rows = table?.rows.filter(({ cells }) => isSaid(cells[column])) ?? []
+    const isLost = column === 'allowed_routes' ? namesPaths : isSaid
+    const rows = table?.rows.filter(({ cells }) => isLost(cells[column])) ?? []
     const [first] = rows
     if (table === undefined || first === undefined) return []
     const note = NOTES[column] ?? 'gw has no such setting'
