@@ -99,3 +99,19 @@ test('colours count as no column, and no text of a client steers the terminal', 
     '<green>yes</>    a [31m b',
   ])
 })
+
+test('after a wide column had to go, the narrow ones after it are shown', () => {
+  const head = ['ROUTE', 'TO', 'PHASE', 'SHARE', 'REASON']
+  const row = ['customer-support-assistant-being-rolled-out', 'a'.repeat(38), 'running', '1%', 'ok']
+  assert.deepEqual(tableLines(head, [row], { width: 80 }), [
+    'ROUTE                                        PHASE    SHARE  REASON',
+    'customer-support-assistant-being-rolled-out  running     1%  ok',
+  ])
+})
+
+test('the word that names a row is whole, whatever its length', () => {
+  const name = 'limit:fair-use-of-all-internal-applications'
+  const cells = [[`${name} (tenant "x") tokens_per_minute`, 'a sentence of some length', 5, 5000]]
+  const [, line = ''] = tableLines(['LIMIT', 'MAX', 'USED', 'LEFT'], cells, { width: 80 })
+  assert.match(line, new RegExp(`^${name}(…| )`))
+})

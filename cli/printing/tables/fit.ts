@@ -29,7 +29,7 @@ export function fitted<Column extends Sized>(
   { room, gap, least }: Room,
 ): { readonly columns: readonly Column[]; readonly widths: readonly number[] } {
   const needs = (some: readonly Column[], most: number) =>
-    some.reduce((sum, column) => sum + leastWidth(column, most) + gap, -gap)
+    some.reduce((sum, column) => sum + leastWidth(column, most, column === all[0]) + gap, -gap)
   const out = new Set<string>()
   const kept = () => all.filter(({ title }) => !out.has(title))
   for (const title of least) {
@@ -44,6 +44,12 @@ export function fitted<Column extends Sized>(
   let columns = kept()
   while (columns.length > 1 && needs(columns, TEXT_LEAST) > room)
     columns = withoutOne(columns, room)
+  // The same after columns were left out from the right.
+  for (const column of all.filter((one) => !columns.includes(one))) {
+    const most = least.includes(column.title) ? TEXT_WANTED : TEXT_LEAST
+    const more = all.filter((one) => one === column || columns.includes(one))
+    if (needs(more, most) <= room) columns = more
+  }
   const spare = room - gap * (columns.length - 1)
   return { columns, widths: shrunk(columns, spare) }
 }
@@ -59,7 +65,7 @@ function withoutOne<Column extends Sized>(columns: readonly Column[], room: numb
 /** The widest text shrinks first. */
 function shrunk(columns: readonly Sized[], room: number): number[] {
   const widths = columns.map(widestOf)
-  const floors = columns.map((column) => leastWidth(column, TEXT_LEAST))
+  const floors = columns.map((column, index) => leastWidth(column, TEXT_LEAST, index === 0))
   for (let over = widths.reduce((sum, one) => sum + one, 0) - room; over > 0; over -= 1) {
     const slack = widths.map((width, index) => (width > (floors[index] ?? width) ? width : 0))
     const widest = Math.max(...slack)
@@ -73,13 +79,15 @@ function widestOf({ title, texts }: Sized): number {
   return Math.max(title.length, ...texts.map((text) => text.length))
 }
 
-/** Words keep their length; of longer texts at most `most` columns are needed. */
-function leastWidth(column: Sized, most: number): number {
+/** Words keep their length; of longer texts at most `most` columns are needed, but all of the word that names a row. */
+function leastWidth(column: Sized, most: number, namesRow = false): number {
   const { title, texts } = column
   return Math.max(
     title.length,
     ...texts.map((text) =>
-      isText(text) ? Math.min(text.length, leastOf(text, most)) : text.length,
+      isText(text)
+        ? Math.min(text.length, Math.max(leastOf(text, most), namesRow ? firstBreak(text) + 1 : 0))
+        : text.length,
     ),
   )
 }
