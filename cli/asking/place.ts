@@ -103,7 +103,7 @@ async function localPlace(): Promise<StandAlone> {
   )
 }
 
-async function foundPlace(): Promise<StandAlone | undefined> {
+export async function foundPlace(): Promise<StandAlone | undefined> {
   const { localGateways } = await import('./local-gateways.ts')
   const [first, ...others] = await localGateways()
   if (first === undefined) return (await isGatewayAt(ADMIN_DEFAULT)) ? DEFAULT : undefined

@@ -1,5 +1,6 @@
 /** Scripts that complete the tool in a shell, generated from its commands. */
 import type { Command, Option } from 'commander'
+import { NAME_KINDS, type NameKind, nameKindOf } from './name-kinds.ts'
 
 export type Shell = 'bash' | 'zsh' | 'fish'
 
@@ -8,6 +9,8 @@ interface Node {
   readonly path: readonly string[]
   readonly words: readonly Word[]
   readonly options: readonly Option[]
+  /** What its argument names. */
+  readonly named: NameKind | undefined
 }
 
 interface Word {
@@ -23,7 +26,9 @@ export function completionScript(shell: Shell, root: Command): string {
 
 function nodesOf(command: Command, path: readonly string[]): Node[] {
   const words = command.commands.map((one) => ({ name: one.name(), meaning: one.description() }))
-  const node = { path, words, options: command.options }
+  const [argument] = command.registeredArguments
+  const named = argument && nameKindOf(path, argument.name(), `<${argument.name()}>`)
+  const node = { path, words, options: command.options, named }
   return [node, ...command.commands.flatMap((one) => nodesOf(one, [...path, one.name()]))]
 }
 
@@ -32,23 +37,44 @@ function flagsOf({ options }: Node): string[] {
   return ['--help', ...flags.filter((flag) => flag !== undefined && flag !== null)]
 }
 
-/** Offers files after options that accept one, and the allowed words after other options. */
+/** Offers names and files after options that accept one, and the allowed words after other options. */
 function bash(nodes: readonly Node[]): string {
   const cases = nodes.map((node) => {
     const words = [...node.words.map(({ name }) => name), ...flagsOf(node)]
     return `    '${node.path.join(' ')}') words='${words.join(' ')}' ;;`
   })
+  const paths = nodes.flatMap(({ path }) => (path.length === 0 ? [] : [`'${path.join(' ')}'`]))
   return `# bash completion of gw
 _gw() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" path='' word words=''
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" path='' word words='' kind='' before='' file=''
   COMPREPLY=()
-  case "$previous" in
-${valueCases(nodes)}
-  esac
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) break ;; esac
-    path="\${path:+$path }$word"
+    case "\${path:+$path }$word" in
+      ${paths.join('|')}) path="\${path:+$path }$word" ;;
+      *) break ;;
+    esac
   done
+  case "$path $previous" in
+${namedCases(nodes, ({ path, options }) => options.flatMap((option) => namedFlags(path, option)))}
+  esac
+  if [ -z "$kind" ]; then
+    case "$previous" in
+${valueCases(nodes)}
+    esac
+    case "$current" in -*) ;; *)
+      case "$path" in
+${namedCases(nodes, ({ path, named }) => (named === undefined ? [] : [[named, path.join(' ')]]))}
+      esac ;;
+    esac
+  fi
+  if [ -n "$kind" ]; then
+    for word in "\${COMP_WORDS[@]:1}"; do
+      case "$before" in -f|--file) file="$word" ;; esac
+      before="$word"
+    done
+    COMPREPLY=($(compgen -W "$("\${COMP_WORDS[0]}" completion --names "$kind" \${file:+--file "$file"} 2>/dev/null)" -- "$current"))
+    return
+  fi
   case "$path" in
 ${cases.join('\n')}
   esac
@@ -56,6 +82,22 @@ ${cases.join('\n')}
 }
 complete -F _gw gw
 `
+}
+
+type Named = readonly [kind: NameKind, pattern: string]
+
+function namedFlags(path: readonly string[], option: Option): Named[] {
+  const kind = nameKindOf(path, option.long?.slice(2) ?? '', option.flags)
+  const flags = [option.short, option.long].filter((flag) => flag !== undefined)
+  return kind === undefined ? [] : flags.map((flag) => [kind, `${path.join(' ')} ${flag}`])
+}
+
+function namedCases(nodes: readonly Node[], namedOf: (node: Node) => readonly Named[]): string {
+  const all = nodes.flatMap(namedOf)
+  return NAME_KINDS.flatMap((kind) => {
+    const patterns = all.flatMap(([one, pattern]) => (one === kind ? [`'${pattern}'`] : []))
+    return patterns.length === 0 ? [] : [`    ${patterns.join('|')}) kind=${kind} ;;`]
+  }).join('\n')
 }
 
 function valueCases(nodes: readonly Node[]): string {
@@ -94,12 +136,22 @@ function fish(nodes: readonly Node[]): string {
       const value = option.required ? ' -r' : ''
       const choices = option.argChoices === undefined ? '' : ` -a '${option.argChoices.join(' ')}'`
       const files = option.flags.includes('<path>') ? ' -F' : ''
+      const [named] = namedFlags(node.path, option)
+      const names = named === undefined ? '' : ` -a '${namesCommand(named[0])}'`
       const meaning = ` -d '${quoted(option.description)}'`
-      return `complete -c gw -n '${condition}'${short}${long}${value}${files}${choices}${meaning}`
+      return `complete -c gw -n '${condition}'${short}${long}${value}${files}${choices}${names}${meaning}`
     })
-    return [...words, ...options]
+    const named =
+      node.named === undefined
+        ? []
+        : [`complete -c gw -n '${condition}' -a '${namesCommand(node.named)}'`]
+    return [...words, ...options, ...named]
   })
   return `# fish completion of gw\ncomplete -c gw -f\n${lines.join('\n')}\n`
+}
+
+function namesCommand(kind: NameKind): string {
+  return `(gw completion --names ${kind} 2>/dev/null)`
 }
 
 function conditionOf({ path, words }: Node): string {
