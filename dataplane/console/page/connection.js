@@ -44,7 +44,7 @@ export function headers() {
   return token === null ? {} : { authorization: `Bearer ${token}` }
 }
 
-/** `heard` gets samples; `became` gets `live`, `lost`, `paused` or `locked`, with words. */
+/** `heard` gets samples; `became` gets `live`, `lost`, `paused`, `locked` or `faulty`, with words. */
 export class Connection {
   #heard
   #became
@@ -87,8 +87,18 @@ export class Connection {
   #lost(why) {
     this.#close()
     this.#last = 0
-    this.#became('lost', why)
+    this.#became('lost', `${why}; trying again`)
     if (!document.hidden) this.#again = setTimeout(() => this.#follow(), AGAIN_MS)
+  }
+
+  /** A fault of the page does not end the stream. */
+  #give(sample) {
+    try {
+      this.#heard(sample)
+    } catch (error) {
+      console.error(error)
+      this.#became('faulty', String(error))
+    }
   }
 
   async #open() {
@@ -104,8 +114,8 @@ export class Connection {
       if (!answer.ok) throw new Error((await answer.json()).error.message)
       for await (const { event, data } of eventsIn(answer.body)) {
         this.#last = Date.now()
-        if (event === 'failed') this.#became('lost', JSON.parse(data).message)
-        else if (data !== '') this.#heard(JSON.parse(data))
+        if (event === 'failed') this.#became('lost', `${JSON.parse(data).message}; trying again`)
+        else if (data !== '') this.#give(JSON.parse(data))
       }
       throw new Error('the gateway ended the stream')
     } catch (error) {

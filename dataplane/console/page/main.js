@@ -4,6 +4,7 @@ import { Connection, keepToken, shareToken, takeToken } from './connection.js'
 import { h, render } from './element.js'
 import { clockTime } from './format.js'
 import { History } from './history.js'
+import { state } from './table.js'
 import { followTheme } from './theme.js'
 import { configuration } from './views/configuration.js'
 import { overview } from './views/overview.js'
@@ -46,9 +47,9 @@ draw()
 
 function heard(sample) {
   if (isPaused) return
-  const isSilent = sample.pods.length > 0 && podsOf(sample).length === 0
-  became(isSilent ? 'lost' : 'live', isSilent ? 'no gateway answers' : undefined)
   history_.add(sample)
+  const isSilent = sample.pods.length > 0 && podsOf(sample).length === 0
+  became(isSilent ? 'lost' : 'live', isSilent ? 'no gateway answers; trying again' : undefined)
   draw()
 }
 
@@ -57,13 +58,14 @@ const WORDS = {
   lost: ['bad', 'Connection lost'],
   paused: ['idle', 'Paused'],
   locked: ['warn', 'Locked'],
+  faulty: ['bad', 'The page has failed'],
 }
 
 function became(kind, why) {
   isLocked = kind === 'locked'
   const [shape, words] = WORDS[isPaused ? 'paused' : kind]
   const of = history_.sample === undefined ? '' : `, numbers of ${clockTime(history_.sample.at)}`
-  const text = why === undefined ? words : `${words}: ${why}; trying again${of}`
+  const text = why === undefined ? words : `${words}: ${why}${of}`
   const status = document.getElementById('connection')
   // A screen reader announces it when it changes, and at no other time.
   if (status.textContent !== text) render(status, text)
@@ -114,13 +116,32 @@ function draw() {
   const ask = (asked, everyMs) => answers.of(askedPods(sample, asked), asked, everyMs)
   // The resource of a gateway in a cluster; the tool reads it, not a pod.
   const cluster = sample.hasCluster ? answers.of([CLUSTER], '/cluster', 5000)?.[0] : undefined
-  render(
-    main,
-    heading,
-    view({
-      ...{ sample, history: history_, rates: history_.rates, ask, cluster },
-      ...{ rest, text, filtered, menus, chosen },
-    }),
+  try {
+    render(
+      main,
+      heading,
+      view({
+        ...{ sample, history: history_, rates: history_.rates, ask, cluster },
+        ...{ rest, text, filtered, menus, chosen },
+      }),
+    )
+  } catch (error) {
+    console.error(error)
+    render(main, heading, failed(title, error))
+  }
+}
+
+/** Neither the gateway nor the connection has failed, and the other views have not. */
+function failed(title, error) {
+  return h(
+    'div',
+    { class: 'card', role: 'alert' },
+    h('p', null, state('bad', `The view ${title} has failed: ${error}`)),
+    h(
+      'p',
+      { class: 'quiet' },
+      'This is a fault of the page; the gateway and the connection are not the cause. The other views work, and this one is drawn again with each sample.',
+    ),
   )
 }
 
