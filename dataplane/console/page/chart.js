@@ -20,6 +20,8 @@ const STEPS_S = [
 const TICKS_MAX = 5
 /** Marks that are nearer than this on the axis are one. */
 const MARK_WIDTH = 9
+/** A time without data that is wide enough for the words. */
+const VOID_WORDS_MIN = 60
 
 /**
  * `lines` are `{name, of(point), before}`; a value that is undefined makes a gap. `show` writes a number with its unit.
@@ -63,6 +65,7 @@ export function chart(title, points, lines, show, { stepMs, marks = [], before, 
       'svg',
       { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title}: ${now}` },
       grid(top, y, show),
+      voids(points, stepMs).map(([from, until]) => empty(x(from), x(until))),
       points.length > 1 && ticks(first, last, x),
       compared.map((line) =>
         h('path', { class: 'earlier', d: pathOf(before, line.of, x, y, 7_200_000) }),
@@ -80,9 +83,33 @@ export function chart(title, points, lines, show, { stepMs, marks = [], before, 
         : points.toReversed().slice(0, STEPS_SHOWN)
       ).map((point) => [
         stepMs === undefined ? clockTime(point.at) : dayTime(point.at),
-        ...lines.map((line) => show(line.of(point))),
+        ...lines.map((line) => (point.isVoid ? 'no data' : show(line.of(point)))),
       ]),
     ),
+  )
+}
+
+/** The times without data, each from its first step to the end of its last. */
+function voids(points, stepMs) {
+  const found = []
+  for (const { at, isVoid } of points) {
+    if (!isVoid) continue
+    const last = found.at(-1)
+    if (last?.[1] === at) last[1] = at + stepMs
+    else found.push([at, at + stepMs])
+  }
+  return found
+}
+
+function empty(from, until) {
+  const width = until - from
+  return h(
+    'g',
+    { class: 'void' },
+    h('rect', { x: from, y: TOP, width, height: HEIGHT - BOTTOM - TOP }),
+    width > VOID_WORDS_MIN &&
+      h('text', { x: from + width / 2, y: HEIGHT / 2, 'text-anchor': 'middle' }, 'no data'),
+    h('title', null, 'No data: the gateway did not run.'),
   )
 }
 

@@ -5,7 +5,10 @@ import { quantile } from './rates.js'
 const AMOUNTS = ['requests', 'client', 'limit', 'upstream', 'gateway', 'left']
 const MORE = ['input_tokens', 'output_tokens', 'cost_nano_usd']
 
-/** `{times, stepMs, of: by -> name -> series, events, missing}`; undefined until the first answer. */
+/**
+ * `{times, stepMs, counted, of: by -> name -> series, events, missing}`; undefined until the first answer. `counted` is
+ * the time of each step in which a gateway ran; undefined for older gateways.
+ */
 export function gatheredHistory(answers) {
   const all = bodies(answers)
   if (all.length === 0) return undefined
@@ -18,6 +21,7 @@ export function gatheredHistory(answers) {
   for (const { series, times } of used)
     for (const one of series)
       if (Object.hasOwn(of, one.by)) addSeries(of[one.by], one, offsetOf(times, last))
+  const counted = countedOf(used, last)
   const seen = new Set()
   const events = used
     .flatMap((body) => body.events)
@@ -27,7 +31,18 @@ export function gatheredHistory(answers) {
     })
     .toSorted((one, other) => other.time.localeCompare(one.time))
   const missing = all.flatMap((body) => body.missing ?? [])
-  return { times: last.times, stepMs: last.step_ms, bounds: last.bounds, of, events, missing }
+  const { times, step_ms: stepMs, bounds } = last
+  return { times, stepMs, counted, bounds, of, events, missing }
+}
+
+/** A step has data if one of the pods ran. */
+function countedOf(used, last) {
+  if (used.some(({ counted_ms }) => counted_ms === undefined)) return undefined
+  return last.times.map((_, index) =>
+    Math.max(
+      ...used.map(({ counted_ms, times }) => counted_ms[index - offsetOf(times, last)] ?? 0),
+    ),
+  )
 }
 
 /** Pods that answer at the border of a step may differ by one. */
@@ -65,10 +80,14 @@ export function sumOfSeries(named) {
   return sum.get('') ?? { name: '' }
 }
 
-/** A point for each step; the present one is not over, and counts for the time so far. */
-export function pointsOf({ times, stepMs, bounds }, series, now = Date.now()) {
+/**
+ * A point for each step; one that is not over, or that has data for a part, counts for that part. A point with only a
+ * time is a gap: no gateway ran.
+ */
+export function pointsOf({ times, stepMs, counted, bounds }, series, now = Date.now()) {
   return times.map((at, index) => {
-    const ms = Math.max(1000, Math.min(stepMs, now - at))
+    if (counted?.[index] === 0) return { at, isVoid: true }
+    const ms = Math.max(1000, counted?.[index] ?? Math.min(stepMs, now - at))
     const amount = (name) => series[name]?.[index] ?? 0
     const rate = (name) => (amount(name) * 1000) / ms
     const first = { bounds, firstTokens: series.first_token?.[index] ?? [] }

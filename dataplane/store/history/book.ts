@@ -1,6 +1,7 @@
 /**
- * The history of this process: counts by minute for 48 hours and by hour for 31 days, and events. Other code reads it
- * with `readHistory` of read.ts or by `GET /history`; stores keep its pages.
+ * The history of this process: counts by minute for 48 hours and by hour for 31 days, and events. A minute or hour
+ * without a page is one in which it did not run. Other code reads it with `readHistory` of read.ts or by `GET /history`;
+ * stores keep its pages.
  */
 import type { Clock, Deadline } from '../../base/clock.ts'
 import type { Change } from '../../telemetry/changes.ts'
@@ -90,7 +91,8 @@ export class HistoryBook implements Deadline {
         open.cells = cellsOf(this.#pages.get(place))
         this.#forget()
       }
-      if (cells.isEmpty) continue
+      // A page without counts shows that the gateway ran.
+      if (cells.isEmpty && this.#pages.has(place)) continue
       open.cells.add(cells)
       this.#change(place, pageOf(open.cells))
     }

@@ -31,10 +31,10 @@ export function unpacked(page: Page): unknown {
 export function pageOf(cells: Cells): Page {
   const sheet: Record<string, unknown> = {}
   const kept = cells.bounded()
-  for (const kind of KINDS)
-    sheet[kind] = Object.fromEntries(
-      [...kept.entries(kind)].map(([name, counts]) => [name, written(counts)]),
-    )
+  for (const kind of KINDS) {
+    const named = [...kept.entries(kind)].map(([name, counts]) => [name, written(counts)] as const)
+    if (named.length > 0) sheet[kind] = Object.fromEntries(named)
+  }
   return packed(sheet)
 }
 

@@ -6,6 +6,7 @@
  *   kept_in        `redis` (the sum of all pods), `state_dir` or `memory` (this process alone)
  *   missing        why pages of other pods are missing; absent if none is
  *   times          the start of each step, in milliseconds since the epoch
+ *   counted_ms     for each step, how much of it a gateway ran and counted, in milliseconds; 0 is a time without data
  *   bounds         upper bounds of the buckets of times, in seconds; a last bucket has the rest
  *   series         one for each route, tenant and upstream with requests in the span: {by, name, and a list for each
  *                  column, with one number a step}. Columns: `requests`; of these, failed ones by fault: `client`,
@@ -26,7 +27,7 @@ import { Cells, KINDS, type Kind } from './cells.ts'
 import { AMOUNTS, type Counts, FIRST_AT, TIMES, WHOLE_AT } from './counts.ts'
 import type { KeptHistory, KeptPage, PageSpan } from './kept.ts'
 import { cellsOf } from './page.ts'
-import { placesBetween, startOf } from './places.ts'
+import { HOUR_MS, MINUTE_MS, placesBetween, startOf } from './places.ts'
 
 export interface HistorySources {
   readonly history: HistoryBook
@@ -53,9 +54,11 @@ export async function readHistory(asked: AskedHistory, sources: HistorySources) 
   const { since, until, stepMs, by = KINDS } = asked
   const whose = wholeOf(sources)
   const steps = Array.from({ length: Math.ceil((until - since) / stepMs) }, () => new Cells())
-  const kind = stepMs % 3_600_000 === 0 ? 'hour' : 'minute'
+  const kind = stepMs % HOUR_MS === 0 ? 'hour' : 'minute'
+  const places = new Set<string>()
   let read = 0
   await whose.each({ kind, from: since, until }, async ({ place, page }) => {
+    places.add(place)
     const step = steps[Math.floor((startOf(place) - since) / stepMs)]
     step?.add(cellsOf(page, by))
     if (++read % IN_A_TURN === 0) await turn()
@@ -75,10 +78,27 @@ export async function readHistory(asked: AskedHistory, sources: HistorySources) 
     kept_in: sources.historyKept.in,
     ...(whose.missing !== undefined && { missing: whose.missing }),
     times: steps.map((_, index) => since + index * stepMs),
+    counted_ms: countedIn(places, steps.length, { ...asked, now: sources.history.wall }),
     bounds: BUCKETS,
     series: by.flatMap((one) => seriesOf(one, steps)),
     events: events.sort((one, two) => (one.time < two.time ? -1 : 1)),
   }
+}
+
+/** The present minute or hour counts as far as it has passed. */
+function countedIn(
+  places: Iterable<string>,
+  count: number,
+  { since, stepMs, now }: AskedHistory & { readonly now: number },
+): number[] {
+  const counted = new Array<number>(count).fill(0)
+  const unit = stepMs % HOUR_MS === 0 ? HOUR_MS : MINUTE_MS
+  for (const place of places) {
+    const start = startOf(place)
+    const step = Math.floor((start - since) / stepMs)
+    if (step in counted) counted[step] = (counted[step] ?? 0) + Math.min(unit, now - start)
+  }
+  return counted
 }
 
 /** Pages of all replicas, or of this process while the shared store is away. */

@@ -8,6 +8,7 @@ const { gatheredHistory, marksOf, pointsOf, sumOfSeries } = await import(`${PAGE
 const { questionBefore, questionOf, rangeOf, rangePicker, RANGES } = await import(
   `${PAGE}ranges.js`
 )
+const { chart } = await import(`${PAGE}chart.js`)
 const { csvOf } = await import(`${PAGE}views/usage-chart.js`)
 
 const AT = Date.UTC(2026, 10, 22, 12)
@@ -68,6 +69,38 @@ test('refusals by limits are no errors', () => {
   assert.equal(second.requests, 4)
   assert.ok(first.p95 <= 0.1)
   assert.equal(second.p95, undefined)
+})
+
+test('a step in which no gateway ran is a gap, and a step in part counts for that part', () => {
+  const counted_ms = [60_000, 0, 30_000]
+  const kept = gatheredHistory([anAnswer('memory', [60, 0, 60], { counted_ms })])
+  const [first, second, third] = pointsOf(kept, sumOfSeries(kept.of.route), AT + 3_600_000)
+  assert.deepEqual([first.requests, third.requests], [1, 2])
+  for (const name of ['requests', 'errors', 'refused', 'tokens', 'cost', 'p95'])
+    assert.equal(second[name], undefined, name)
+  // One of two pods without a shared store ran.
+  const other = anAnswer('memory', [60, 60, 60], { counted_ms: [0, 60_000, 60_000] })
+  const both = gatheredHistory([anAnswer('memory', [60, 0, 60], { counted_ms }), other])
+  const points = pointsOf(both, sumOfSeries(both.of.route), AT + 3_600_000)
+  assert.deepEqual(
+    points.map(({ requests }: { requests: number }) => requests),
+    [2, 1, 2],
+  )
+})
+
+test('a chart shows where it has no data: no line, a mark of the time, and words in its numbers', () => {
+  const counted_ms = [60_000, 0, 0, 60_000]
+  const kept = gatheredHistory([anAnswer('memory', [60, 0, 0, 60], { counted_ms })])
+  const points = pointsOf(kept, sumOfSeries(kept.of.route), AT + 3_600_000)
+  const lines = [{ name: 'all', of: (point: { requests?: number }) => point.requests }]
+  const drawn = JSON.stringify(chart('Requests/s', points, lines, String, { stepMs: 60_000 }))
+  const [, line = ''] = /"class":"line0","d":"([^"]*)"/.exec(drawn) ?? []
+  assert.equal(line.match(/M/g)?.length, 2, line)
+  assert.doesNotMatch(line, /L/)
+  assert.equal(drawn.match(/"class":"void"/g)?.length, 1)
+  assert.equal(drawn.match(/No data/g)?.length, 1)
+  // Of two steps in the table, and across the empty part of the chart.
+  assert.equal(drawn.match(/no data/g)?.length, 3)
 })
 
 test('events of several pods are there once each, newest first', () => {

@@ -98,6 +98,7 @@ function history(): Fields {
   return {
     ...{ kept_in: 'redis', step_ms: MINUTE_MS, bounds: [0.5] },
     times: [3, 2, 1].map((minutes) => last - minutes * MINUTE_MS),
+    counted_ms: [MINUTE_MS, MINUTE_MS, MINUTE_MS],
     series: [counts('route', 'chat'), counts('tenant', 'acme'), counts('upstream', 'local')],
     events: [{ ...change('breaker', 'The breaker of upstream "local" is open.'), replica: 'gw-0' }],
   }

@@ -55,3 +55,41 @@ test('ten tenants over 48 hours, with a restart every 7 hours, keep each request
   assert.ok(running.book.bytes < 8 * 1_048_576)
   running.pages.close()
 })
+
+test('a step in which the gateway did not run is apart from one without requests, also after a restart', async () => {
+  const clock = aClock()
+  const began = clock.wall()
+  const stateDir = mkdtempSync(join(tmpdir(), 'gw-history-'))
+  after(() => rmSync(stateDir, { recursive: true }))
+  const onFailure = (error: Error | undefined) => assert.ifError(error)
+  const start = () => {
+    const history = aHistory({ in: 'state_dir' }, clock)
+    return { ...history, pages: new DiskPages({ stateDir, book: history.book, clock, onFailure }) }
+  }
+  const first = start()
+  first.add()
+  first.pass(3 * 60_000)
+  first.pages.close()
+  clock.pass(4 * 60_000)
+  const second = start()
+  second.pass(2 * 60_000 + 15_000)
+  second.add()
+  const since = String(began)
+  const { counted_ms, of } = await second.ask({ since, step: '1m' })
+  const minute = 60_000
+  assert.deepEqual(
+    counted_ms,
+    [...[1, 1, 1, 1].map(() => minute), 0, 0, 0, minute, minute, 15_000],
+    'the close is in the fourth minute',
+  )
+  assert.deepEqual(of('route', 'chat')?.requests, [1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+  const fives = await second.ask({ since, step: '5m' })
+  assert.deepEqual(fives.counted_ms, [4 * minute, 2 * minute + 15_000])
+  second.pass(3 * 3_600_000)
+  const hours = await second.ask({ since: String(began - 3_600_000), step: '1h' })
+  assert.deepEqual(
+    hours.counted_ms.map((ms) => ms > 0),
+    [false, true, true, true, true],
+  )
+  second.pages.close()
+})
