@@ -32,7 +32,7 @@ const PAGE = '/console/'
 
 /** The page reads these paths; the server passes on no other path of the admin API. */
 const READ =
-  /^\/(?:status|config|models|activity|history|changes|limits|usage|traces|explain|keys)(?:[/?]|$)/
+  /^\/(?:status|config|models|activity|history|changes|limits|usage|traces|explain|keys|rollouts|shadows)(?:[/?]|$)/
 
 export async function startConsole(options: ConsoleOptions): Promise<ConsoleServer> {
   const { token, readResource } = options

@@ -2,11 +2,12 @@
 import { relative } from './format.js'
 
 /** `changes` are newest first. Each item is `{kind, words, since, href}`, the worst first. */
-export function attention({ pods }, { changes = [], budgets = [], cluster }) {
+export function attention({ pods }, { changes = [], budgets = [], rollouts = [], cluster }) {
   const items = [
     ...ofCluster(cluster),
     ...pods.flatMap((pod) => ofPod(pod, pods, changes)),
     ...budgets.flatMap((budget) => ofBudget(budget, changes)),
+    ...rollouts.flatMap(ofRollout),
   ]
   return items.toSorted((one, other) => RANK[one.kind] - RANK[other.kind])
 }
@@ -96,6 +97,12 @@ function ofBudget({ scope, holder, tenant, title, share, forecast, resets_at }, 
   if (!forecast?.isOver) return []
   const when = forecast.words.replace('used up ', '')
   return [item('warn', `${who}: ${title} used up ${when}, at this pace`, undefined, href)]
+}
+
+function ofRollout({ route, to, phase, reason, changed_at: since }) {
+  if (phase !== 'back') return []
+  const words = `The rollout of route ${route} to ${to} went back: ${reason}`
+  return [item('bad', words, since, routingOf(route))]
 }
 
 function routingOf(name) {

@@ -55,6 +55,8 @@ function bodyOf(path: string, index: number, seconds: number): Fields | undefine
       text: 'chat',
     }),
     '/traces/r-1': () => traces()[0] ?? {},
+    '/rollouts': () => ({ rollouts: [rollout()] }),
+    '/shadows': () => ({ shadows: [SHADOW] }),
   }
   return bodies[place]?.()
 }
@@ -292,6 +294,24 @@ function traces(): Fields[] {
 
 function running(): Fields {
   return { ...REQUEST, request_id: 'r-2', time: before(1), status: 0, running: true }
+}
+
+function rollout(): Fields {
+  return {
+    ...{ route: 'chat', to: 'local-v2', phase: 'back', share: 0, step: 2, steps: [5, 25, 100] },
+    ...{ ran_seconds: 90, every_seconds: 600, requests: 40, requests_needed: 200 },
+    compared: [{ measure: 'errors', standing: 'worse', text: '9 % failed, 1 % at the others' }],
+    ...{ changed_at: before(6), reason: 'More requests failed than at the others.' },
+  }
+}
+
+const SHADOW = {
+  ...{ route: 'chat', upstream: 'local-v2', percent: 10, tenant: 'acme' },
+  copies: { sent: 12, full: 1 },
+  differences: { tokens: 3 },
+  real: { answers: 12, failed: 0, first_p95_ms: 400 },
+  shadow: { answers: 12, failed: 1, first_p95_ms: 900 },
+  last: [],
 }
 
 const RESOURCE = {

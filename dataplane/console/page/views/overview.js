@@ -10,6 +10,7 @@ import { quantile } from '../rates.js'
 import { gatheredHistory, marksOf, pointsOf, sumOfSeries } from '../series.js'
 import { bar, moment, section, state, table, tile, tiles, troubles } from '../table.js'
 import { costsToday, joined } from '../usage-rows.js'
+import { rolloutsOf } from './rollouts.js'
 
 const LIVE = 'live'
 const SPENDERS_SHOWN = 8
@@ -23,7 +24,8 @@ export function overview({ sample, history, rates, ask, cluster, rest }) {
     .flatMap((body) => body.changes)
     .toSorted((one, other) => other.time.localeCompare(one.time))
   const budgets = budgetsOf(standings)
-  const found = attention(sample, { changes: all, budgets, cluster: cluster?.body })
+  const rollouts = rolloutsOf(ask('/rollouts', 5000))
+  const found = attention(sample, { changes: all, budgets, rollouts, cluster: cluster?.body })
   const isLive = rest[0] === LIVE
   const range = rangeOf(rest)
   const asked = isLive ? undefined : ask(questionOf(range), range.everyMs)

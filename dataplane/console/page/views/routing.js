@@ -6,6 +6,7 @@ import { counted, milliseconds, number, percent, seconds } from '../format.js'
 import { quantile } from '../rates.js'
 import { choices, filter, section, state, table, troubles } from '../table.js'
 import { map } from './map.js'
+import { rolloutTables } from './rollouts.js'
 import { gathered, upstreamsTables } from './upstreams.js'
 
 export function routing({ sample, rates, ask, rest, text, filtered }) {
@@ -50,6 +51,10 @@ export function routing({ sample, rates, ask, rest, text, filtered }) {
         shownRoutes.map((route) => routeRow(route, names, sample, rates, upstreams)),
         models === undefined ? 'Asking …' : 'No route is like this.',
       ),
+    ),
+    rolloutTables(
+      { rollouts: ask('/rollouts', 3000), shadows: ask('/shadows', 5000) },
+      ({ route }) => shownRoutes.some(({ name }) => name === route),
     ),
     section('The next request', explained(routes, rest[0], ask)),
     upstreams.length > 0 && commands('To drain or test an upstream', drains(upstreams[0].name)),
