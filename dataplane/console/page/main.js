@@ -4,6 +4,7 @@ import { Connection, keepToken, shareToken, takeToken } from './connection.js'
 import { h, render } from './element.js'
 import { clockTime } from './format.js'
 import { History } from './history.js'
+import { Palette, placesOf } from './palette.js'
 import { state } from './table.js'
 import { followTheme } from './theme.js'
 import { configuration } from './views/configuration.js'
@@ -28,6 +29,13 @@ const CLUSTER = { name: 'cluster', path: '' }
 const main = document.getElementById('main')
 const history_ = new History()
 const answers = new Answers(draw)
+const palette = new Palette(document.getElementById('palette'), (text) => {
+  const views = NAMES.map((name) => [name, VIEWS[name][1]])
+  const { sample } = history_
+  return placesOf(text, views, sample, (asked, everyMs) =>
+    answers.of(askedPods(sample, asked), asked, everyMs),
+  )
+})
 let isPaused = false
 let isLocked = false
 
@@ -83,6 +91,7 @@ function addressed() {
 }
 
 function draw() {
+  if (palette.isOpen) palette.draw()
   const { current, path, rest, text, menus } = addressed()
   const [, title, view] = VIEWS[current]
   document.title = `${title} · gw console`
@@ -196,6 +205,10 @@ function lock() {
 }
 
 function pressed(event) {
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
+    event.preventDefault()
+    return palette.open()
+  }
   const isTyping = /^(input|select|textarea)$/.test(event.target.localName ?? '')
   if (event.ctrlKey || event.metaKey || event.altKey) return
   if (isTyping) {
