@@ -15,6 +15,7 @@ import {
   PAGE_KINDS,
   type PageKind,
   placeOf,
+  startOf,
 } from './places.ts'
 import { Tally } from './tally.ts'
 
@@ -50,9 +51,11 @@ export class HistoryBook implements Deadline {
   #events: { place: string; list: Change[] } = { place: '', list: [] }
   readonly #spent = new Map<string, number>()
   #bytes = 0
+  #turnedAt: number
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#turnedAt = clock.wall()
     this.#open = [
       { kind: 'minute', place: '', cells: new Cells() },
       { kind: 'hour', place: '', cells: new Cells() },
@@ -84,19 +87,33 @@ export class HistoryBook implements Deadline {
   /** Moves what was counted into the pages. */
   turn(): void {
     const { cells, spent } = this.tally.take()
+    const { wall } = this
     for (const open of this.#open) {
-      const place = placeOf(open.kind, this.wall)
-      if (open.place !== place) {
-        open.place = place
-        open.cells = cellsOf(this.#pages.get(place))
-        this.#forget()
+      if (!cells.isEmpty) {
+        this.#move(open, this.#countedAt(open.kind, wall))
+        open.cells.add(cells)
+        this.#change(open.place, pageOf(open.cells))
       }
+      this.#move(open, wall)
       // A page without counts shows that the gateway ran.
-      if (cells.isEmpty && this.#pages.has(place)) continue
-      open.cells.add(cells)
-      this.#change(place, pageOf(open.cells))
+      if (!this.#pages.has(open.place)) this.#change(open.place, pageOf(open.cells))
     }
+    this.#turnedAt = wall
     for (const [tenant, message] of spent) this.#noteSpent(tenant, message)
+  }
+
+  /** The look at the end of a minute is a little late: what it finds is from before, unless most of the time is not. */
+  #countedAt(kind: PageKind, wall: number): number {
+    const inPresent = wall - startOf(placeOf(kind, wall))
+    return inPresent < (wall - this.#turnedAt) / 2 ? this.#turnedAt : wall
+  }
+
+  #move(open: Open, wall: number): void {
+    const place = placeOf(open.kind, wall)
+    if (open.place === place) return
+    open.place = place
+    open.cells = cellsOf(this.#pages.get(place))
+    this.#forget()
   }
 
   /** Keeps an event: at most 200 an hour. */

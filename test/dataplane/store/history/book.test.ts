@@ -26,6 +26,26 @@ test('requests, tokens, cost and times are there by minute, for route, tenant an
   assert.equal(buckets[1] === 0 ? 0 : buckets[1]?.[8], 2)
 })
 
+test('requests of the last seconds of a minute count in it, though the next look is after its end', async () => {
+  const { add, book, clock, ask } = aHistory()
+  clock.pass(55_000)
+  book.expire(clock.now())
+  clock.pass(4_000)
+  add()
+  // The timer of deadlines is at most this late.
+  clock.pass(1_090)
+  book.expire(clock.now())
+  const query = { since: '2026-11-21T12:00:00Z', step: '1m' }
+  assert.deepEqual((await ask(query)).of('route', 'chat')?.requests, [1, 0])
+  add()
+  assert.deepEqual((await ask(query)).of('route', 'chat')?.requests, [1, 1])
+  // A process that was suspended has counted before that.
+  add()
+  clock.pass(10 * 60_000)
+  const requests = (await ask(query)).of('route', 'chat')?.requests
+  assert.deepEqual(requests, [1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+})
+
 test('a failed request counts by whose fault it was', async () => {
   const { add, ask } = aHistory()
   add({ status: 400, code: 'ERR_GW_INVALID_REQUEST', tried: {} })
