@@ -33,10 +33,12 @@ export function chart(title, points, lines, show, { stepMs, marks = [], before, 
   // A step lasts until the next one begins, and its events are in it.
   const last = Math.max((points.at(-1)?.at ?? 0) + (stepMs ?? 0), first + (stepMs ?? 30_000))
   const gapMs = stepMs === undefined ? GAP_MS : stepMs * 1.5
-  const compared = before === undefined ? [] : lines.filter((line) => line.isCompared)
+  // Steps of the earlier time may begin before the first of this one.
+  const earlier = before?.filter(({ at }) => at >= first && at <= last)
+  const compared = earlier === undefined ? [] : lines.filter((line) => line.isCompared)
   const values = [
     ...lines.flatMap((line) => points.map(line.of)),
-    ...compared.flatMap((line) => before.map(line.of)),
+    ...compared.flatMap((line) => earlier.map(line.of)),
   ].filter((value) => value !== undefined)
   const top = roundedUp(Math.max(...values, 0))
   const x = (at) => LEFT + ((at - first) / (last - first)) * (WIDTH - LEFT - 6)
@@ -68,7 +70,7 @@ export function chart(title, points, lines, show, { stepMs, marks = [], before, 
       voids(points, stepMs).map(([from, until]) => empty(x(from), x(until))),
       points.length > 1 && ticks(first, last, x),
       compared.map((line) =>
-        h('path', { class: 'earlier', d: pathOf(before, line.of, x, y, 7_200_000) }),
+        h('path', { class: 'earlier', d: pathOf(earlier, line.of, x, y, 7_200_000) }),
       ),
       lines.map((line, index) =>
         h('path', { class: `line${index}`, d: pathOf(points, line.of, x, y, gapMs) }),
@@ -225,8 +227,17 @@ function numbers(caption, heads, rows) {
 function grid(top, y, show) {
   return [0, 0.5, 1].map((share) => [
     h('line', { class: 'grid', x1: LEFT, x2: WIDTH, y1: y(top * share), y2: y(top * share) }),
-    h('text', { x: LEFT - 5, y: y(top * share) + 4, 'text-anchor': 'end' }, show(top * share)),
+    h(
+      'text',
+      { x: LEFT - 5, y: y(top * share) + 4, 'text-anchor': 'end' },
+      withoutZeros(show(top * share)),
+    ),
   ])
+}
+
+/** `$10.00` is `$10`, for which a phone has room. */
+function withoutZeros(text) {
+  return text.replace(/\.0+(?= |$)/, '').replace(/(\.\d*?)0+(?= |$)/, '$1')
 }
 
 function ticks(first, last, x) {

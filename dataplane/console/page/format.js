@@ -67,10 +67,12 @@ export function dayTime(iso) {
   return dayClock.format(new Date(iso))
 }
 
-/** On an axis of this length: seconds, minutes, or days. */
+/** On an axis of this length: seconds, minutes, or days; where a new day begins, that day. */
 export function axisTime(at, spanMs) {
   if (spanMs > 4 * 86_400_000) return dayOnly.format(new Date(at))
-  if (spanMs > 1_800_000) return clockTime(at).slice(0, 5)
+  const time = clockTime(at).slice(0, 5)
+  if (spanMs > 86_400_000 && time === '00:00') return dayOnly.format(new Date(at))
+  if (spanMs > 1_800_000) return time
   return clockTime(at)
 }
 

@@ -27,7 +27,7 @@ for (const matches of [true, false]) {
     )
     for (const words of [
       'acme: 2 /s',
-      'chat: 2 /s, 1 running, 50.0 % errors',
+      'chat: 2 /s, 50.0 % errors, 1 running',
       'gpu: ■ breaker open, 0 /s, 1 running, queue 3',
       'link bad',
     ])
@@ -35,3 +35,15 @@ for (const matches of [true, false]) {
     assert.doesNotMatch(drawn, /NaN|undefined/)
   })
 }
+
+test('the map says how many tenants it leaves out', () => {
+  Object.assign(globalThis, { matchMedia: () => ({ matches: false }) })
+  const traces = Array.from({ length: 10 }, (_, index) => ({ tenant: `t${index}`, route: 'chat' }))
+  const rates = { tenants: new Map(), routes: new Map(), upstreams: new Map() }
+  const drawn = (some: object[]) =>
+    JSON.stringify(
+      map({ routes: [{ name: 'chat', upstreams: [] }], upstreams: [], traces: some, rates }),
+    )
+  assert.match(drawn(traces), /"Tenants, 8 of 10"/)
+  assert.match(drawn(traces.slice(0, 8)), /"Tenants"/)
+})

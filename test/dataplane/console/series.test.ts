@@ -9,6 +9,7 @@ const { questionBefore, questionOf, rangeOf, rangePicker, RANGES } = await impor
   `${PAGE}ranges.js`
 )
 const { chart } = await import(`${PAGE}chart.js`)
+const { axisTime, usd } = await import(`${PAGE}format.js`)
 const { csvOf } = await import(`${PAGE}views/usage-chart.js`)
 
 const AT = Date.UTC(2026, 10, 22, 12)
@@ -101,6 +102,40 @@ test('a chart shows where it has no data: no line, a mark of the time, and words
   assert.equal(drawn.match(/No data/g)?.length, 1)
   // Of two steps in the table, and across the empty part of the chart.
   assert.equal(drawn.match(/no data/g)?.length, 3)
+})
+
+test('an earlier time is drawn within the chart, and its values beyond leave the scale', () => {
+  const at = (minutes: number) => AT + minutes * 60_000
+  const points = [0, 1, 2].map((minute) => ({ at: at(minute), requests: 1 }))
+  const before = [-30, 0, 1, 2, 30].map((minute) => ({
+    at: at(minute),
+    requests: minute === -30 || minute === 30 ? 900 : 1,
+  }))
+  const lines = [
+    { name: 'all', isCompared: true, of: (point: { requests: number }) => point.requests },
+  ]
+  const options = { stepMs: 60_000, before, words: 'the day before' }
+  const drawn = JSON.stringify(chart('Requests/s', points, lines, String, options))
+  const [, line = ''] = /"class":"earlier","d":"([^"]*)"/.exec(drawn) ?? []
+  const places = [...line.matchAll(/[ML](-?[\d.]+) /g)].map(([, x]) => Number(x))
+  assert.equal(places.length, 3)
+  assert.ok(
+    places.every((x) => x >= 46 && x <= 480),
+    String(places),
+  )
+  assert.doesNotMatch(drawn, /1000/)
+})
+
+test('an axis of two days names the day where one begins, and its values have no empty decimals', () => {
+  const day = (hours: number) => new Date(2026, 10, 22, hours).getTime()
+  assert.equal(axisTime(day(0), 2 * 86_400_000), '22 Nov')
+  assert.equal(axisTime(day(12), 2 * 86_400_000), '12:00')
+  assert.equal(axisTime(day(0), 6 * 3_600_000), '00:00')
+  const points = [{ at: AT, cost: 8 }]
+  const lines = [{ name: 'cost', of: (point: { cost: number }) => point.cost }]
+  const money = JSON.stringify(chart('USD/h', points, lines, usd, { stepMs: 60_000 }))
+  const labels = [...money.matchAll(/"end"\},"children":\["([^"]+)"\]/g)].map(([, label]) => label)
+  assert.deepEqual(labels, ['$0', '$5', '$10'])
 })
 
 test('events of several pods are there once each, newest first', () => {

@@ -54,6 +54,11 @@ export function map({ routes, upstreams, traces, rates }) {
       ),
     ),
   ]
+  const titles = [
+    titleOf('Tenants', callers.length, calls.size),
+    titleOf('Routes', shownRoutes.length, routes.length),
+    'Upstreams',
+  ]
   const counts = `${callers.length} tenants, ${shownRoutes.length} routes, ${used.length} upstreams`
   return h(
     'div',
@@ -65,7 +70,7 @@ export function map({ routes, upstreams, traces, rates }) {
         role: 'img',
         'aria-label': `Map: ${counts}`,
       },
-      ['Tenants', 'Routes', 'Upstreams'].map((title, index) =>
+      titles.map((title, index) =>
         h('text', { x: index * (size.column + size.gap), y: 12, class: 'head' }, title),
       ),
       links,
@@ -84,6 +89,10 @@ function callsOf(traces) {
   }
   const all = (routes) => [...routes.values()].reduce((sum, count) => sum + count, 0)
   return new Map([...calls].toSorted(([, one], [, other]) => all(other) - all(one)))
+}
+
+function titleOf(title, shown, all) {
+  return shown < all ? `${title}, ${shown} of ${all}` : title
 }
 
 function placesOf(columns, rows, { column: width, gap, row: height }) {
@@ -139,10 +148,9 @@ function box({ name, words, kind }, { x, y }, { column, box: height, nameMax, is
 function routeWords(rate) {
   const errors = rate && rate.requests > 0 && `${percent(rate.errors / rate.requests)} errors`
   return [
-    `${number(rate?.requests ?? 0)} /s`,
+    [`${number(rate?.requests ?? 0)} /s`, errors].filter(Boolean).join(', '),
     `${number(rate?.inFlight ?? 0)} running`,
-    errors,
-  ].filter(Boolean)
+  ]
 }
 
 function upstreamWords({ pods }, rate) {

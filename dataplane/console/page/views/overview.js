@@ -51,7 +51,11 @@ export function overview({ sample, history, rates, ask, cluster, rest }) {
       troubles(faults(changes)),
       isLive || kept === undefined
         ? changesTable(all, 'The last changes, newest first', changes)
-        : changesTable(kept.events, `Events of ${range.name}, at most 48 h, newest first`, asked),
+        : changesTable(
+            kept.events,
+            `Events of ${range.name}${range.hours > 48 ? ', at most 48 h' : ''}, newest first`,
+            asked,
+          ),
     ),
   ]
 }

@@ -87,9 +87,9 @@ function routeRow({ name, strategy, upstreams: candidates }, names, sample, rate
     .flatMap((pod) => pod.status?.objectives ?? [])
     .find(({ route }) => route === name)
   const others = names.filter(({ kind, route }) => kind !== 'route' && route === name)
-  const overflow = Object.entries(rate?.reasons ?? {}).map(
-    ([reason, count]) => `${reason} ${count}`,
-  )
+  const overflow = Object.entries(rate?.reasons ?? {})
+    .filter(([, count]) => count > 0)
+    .map(([reason, count]) => `${reason} ${count}`)
   return [
     h('a', { href: `#/routing/${encodeURIComponent(name)}` }, name),
     strategy,
@@ -140,7 +140,7 @@ function explained(routes, chosen, ask) {
           'div',
           { class: 'card' },
           h('p', null, verdictState(body.verdict), ` on pod ${name}`),
-          h('pre', { tabindex: '0' }, body.text),
+          h('pre', { class: 'verdict', tabindex: '0' }, body.text),
         ),
       ),
   ]

@@ -91,7 +91,7 @@ function budgetsTable(budgets, standings) {
     budgets.length > BUDGETS_SHOWN
       ? `${BUDGETS_SHOWN} of ${budgets.length} budgets, the most urgent first`
       : `${counted(budgets.length, 'budget')}, the most urgent first`,
-    ['Owner', 'Budget', '>Used', '>Reserved', '>Limit', 'Used', 'At this pace', 'Resets'],
+    ['Owner', 'Budget', '>Used', '>Reserved', '>Limit', 'Share', 'At this pace', 'Resets'],
     budgets.slice(0, BUDGETS_SHOWN).map(budgetRow),
     standings === undefined
       ? 'Asking …'

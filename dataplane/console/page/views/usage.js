@@ -103,7 +103,7 @@ export function usage({ ask, rest, sample }) {
 function budgetsTable(budgets) {
   return table(
     `${Math.min(budgets.length, BUDGETS_SHOWN)} of ${counted(budgets.length, 'budget')}, the most urgent first`,
-    ['Owner', 'Budget', '>Used', '>Limit', 'Used', 'At this pace', 'Resets'],
+    ['Owner', 'Budget', '>Used', '>Limit', 'Share', 'At this pace', 'Resets'],
     budgets
       .slice(0, BUDGETS_SHOWN)
       .map(({ id, scope, holder, unit, show, used, limit, share, forecast, resets_at }) => ({
