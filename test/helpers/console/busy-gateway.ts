@@ -29,18 +29,29 @@ export interface BusyGateway {
   stop(): Promise<void>
 }
 
+export interface BusyOptions {
+  /** At least three; the first ones have limits and budgets. */
+  readonly teams?: readonly string[]
+  /** With what an earlier process has left there. */
+  readonly stateDir?: string
+}
+
 /** `trouble` is the upstream's error, and the name of a model that does not exist. */
-export async function startBusyGateway(trouble = HOSTILE): Promise<BusyGateway> {
+export async function startBusyGateway(
+  trouble = HOSTILE,
+  { teams = ['search', 'support', 'research'], stateDir }: BusyOptions = {},
+): Promise<BusyGateway> {
   const fast = await startSimulator({ tokensPerSecond: 400, latencyMs: 30, tokens: 24 })
   const slow = await startSimulator({ tokensPerSecond: 120, latencyMs: 120, tokens: 24 })
   const broken = await startUpstream(failing(503, { message: trouble }))
   const pool = await startPool()
   const sidecar = await startSidecar()
-  const tenants = ['search', 'support', 'research'].map((tenant) =>
+  const tenants = teams.map((tenant) =>
     aKey({ id: `${tenant}-app`, tenant, prefix: `gw_live_${tenant}` }),
   )
   const places = [fast.url, slow.url, broken.url, pool.url, sidecar.url]
-  const front = await startFront(documentOf(places, tenants), { env: pool.env })
+  const document = { ...documentOf(places, tenants), ...(stateDir && { state_dir: stateDir }) }
+  const front = await startFront(document, { env: pool.env })
   let isStopped = false
   let busy: Promise<unknown> = Promise.resolve()
   const round = () =>
@@ -164,13 +175,14 @@ function documentOf(
 /** Sends requests as every tenant, as a caller without a key, and for a model that is a script. */
 async function askAll(front: Front, keys: readonly string[], trouble: string): Promise<void> {
   const as = (key: string) => ({ authorization: `Bearer ${key}` })
-  const [search = '', support = '', research = ''] = keys
+  const [search = '', support = '', research = '', ...others] = keys
   const asked = [
     front.ask({ stream: true, max_tokens: 24 }, as(search)),
     front.ask({ model: 'quick', stream: true, max_tokens: 24 }, as(search)),
     front.ask({ model: 'careful', max_tokens: 24 }, as(search)),
     front.ask({ max_tokens: 24 }, as(support)),
     front.ask({ stream: true, max_tokens: 24 }, as(research)),
+    ...others.map((key) => front.ask({ stream: true, max_tokens: 24 }, as(key))),
     front.ask({ model: trouble }, { ...as(search), 'x-request-id': trouble }),
   ]
   await Promise.all(asked.map(({ over }) => over))

@@ -1,13 +1,20 @@
-/** Takes the pictures of the documentation: every view of a gateway under load, in both schemes, wide and narrow. */
-import { mkdirSync } from 'node:fs'
+/**
+ * Takes the pictures of the documentation: every view of a gateway with ten tenants, two days and a restart behind it,
+ * and load, in both schemes, wide and narrow.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from '../until.ts'
 import { openConsole, show, startBrowser } from './browser.ts'
 import { startBusyGateway } from './busy-gateway.ts'
 import { walkDay } from './day.ts'
 import { FOLDER, picture } from './pictures.ts'
+import { plantTwoDays, TEAMS } from './planted.ts'
 import { writeReport } from './report.ts'
 
 const VIEWS = {
-  overview: 'overview',
+  overview: 'overview/48%20h',
   routing: 'routing/careful',
   tenants: 'tenants/search',
   usage: 'usage/tenant/24%20h',
@@ -18,15 +25,21 @@ const SIZES = { 1280: 860, 390: 844 }
 /** Long enough for charts with a line. */
 const WARM_MS = 45_000
 
-const busy = await startBusyGateway('out-of-memory')
+const stateDir = mkdtempSync(join(tmpdir(), 'gw-console-'))
+const planted = plantTwoDays(stateDir)
+const busy = await startBusyGateway('out-of-memory', { teams: TEAMS, stateDir })
 busy.keepBusy()
 const browser = await startBrowser()
 try {
   mkdirSync(FOLDER, { recursive: true })
   const { page } = await openConsole(browser, busy.consoleUrl, { reducedMotion: 'reduce' })
   const shoot = async (view: string) => {
-    // The first answers come a moment after the first picture of the view.
+    // The first answers come a moment after the view, and those of two days a little later.
     await page.waitForTimeout(1500)
+    await until('there are answers', async () => {
+      const text = (await page.locator('main').textContent()) ?? ''
+      return !text.includes('Asking')
+    })
     for (const [width, height] of Object.entries(SIZES)) {
       await page.setViewportSize({ width: Number(width), height })
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -49,9 +62,10 @@ try {
     await page.getByRole('table').first().waitFor()
     await shoot(view)
   }
-  await writeReport(browser, busy.consoleUrl, Object.keys(VIEWS))
+  await writeReport(browser, busy.consoleUrl, { views: Object.keys(VIEWS), planted })
   await walkDay(browser, (hour, seen) => picture(seen, `day-${hour}`))
 } finally {
   await browser.close()
   await busy.stop()
+  rmSync(stateDir, { recursive: true })
 }
