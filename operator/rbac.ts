@@ -3,6 +3,7 @@
  * calls.
  */
 import type { Verb } from './kube/api.ts'
+import { LEASE_NAME } from './kube/names.ts'
 import { RESOURCES, type Resource } from './kube/objects.ts'
 
 export interface Grant {
@@ -30,7 +31,6 @@ export interface Grant {
   readonly isForAdmission?: boolean
 }
 
-export const LEASE_NAME = 'gw-operator'
 export const SIGNING_SECRET_NAME = 'gw-operator-signing'
 export const WEBHOOK_SECRET_NAME = 'gw-operator-webhook'
 export const TYPE_NAMES = [

@@ -1,7 +1,7 @@
 /** Every metric of the operator. If other controllers have an established name, the metric uses it. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { LEASE_NAME } from './kube/names.ts'
 import { WATCH_ENDS } from './kube/watch/reflector.ts'
-import { LEASE_NAME } from './rbac.ts'
 import type { Tally } from './tally.ts'
 
 export interface Telemetry {

@@ -33,5 +33,5 @@ export function factsOf(addresses: Addresses, { admin }: Listening) {
   const { listen_address, listen_port, metrics_port, admin_port } = addresses
   const socket = admin.find((place) => place.startsWith('unix:'))
   const admin_socket = socket?.slice('unix:'.length)
-  return { listen_address, listen_port, metrics_port, admin_port, admin_socket }
+  return { version: VERSION, listen_address, listen_port, metrics_port, admin_port, admin_socket }
 }

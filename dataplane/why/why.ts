@@ -8,6 +8,7 @@ import {
   edits,
   isEdit,
   refusedEdits,
+  releases,
   reported,
   sharedStore,
   skewedClocks,
@@ -32,6 +33,7 @@ const RULES: readonly CauseRule[] = [
   reported,
   starts,
   refusedEdits,
+  releases,
   edits,
 ]
 

@@ -2,6 +2,8 @@
 import type { KubeObject, Metadata, OwnerReference } from './objects.ts'
 
 export const MANAGER = 'gw-operator'
+/** The Lease of the operator that leads. */
+export const LEASE_NAME = 'gw-operator'
 export const STATUS_MANAGER = 'gw-operator-status'
 
 /** Owns the replicas of a Deployment from the moment at which an autoscaler takes over. */

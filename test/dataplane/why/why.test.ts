@@ -225,6 +225,55 @@ const INCIDENTS: readonly Planted[] = [
       /: the clock of gw-b is 7 minutes behind, which ends tokens, keys and windows at the wrong time/,
   },
   {
+    what: 'the clock of the machine that asks',
+    facts: {
+      clocks: [
+        { pod: 'gw-b', aheadMs: -420_000 },
+        { pod: 'gw-a', aheadMs: -420_040 },
+      ],
+    },
+    names: /: the clock of the machine that runs this command is 7 minutes ahead, compared with/,
+  },
+  {
+    what: 'a release that the pods got before',
+    facts: {
+      requests: [...before, ...failing(500, 'ERR_GW_UNKNOWN', { attempts: [] })],
+      events: [
+        event(1, 'roll', 'The pods are made with gw:1.5.0 (gw-1).', { to: 'gw:1.5.0' }),
+        event(9, 'release', 'The pods get release gw:1.6.0 instead of gw:1.5.0 (gw-2).', {
+          to: 'gw:1.6.0',
+        }),
+      ],
+    },
+    names: /: The pods get release gw:1\.6\.0 instead of gw:1\.5\.0 \(gw-2\) since 14:09:00/,
+  },
+  {
+    what: 'a release that was started before, on one machine',
+    facts: {
+      requests: [...before, ...failing(500, 'ERR_GW_UNKNOWN', { attempts: [] })],
+      events: [
+        event(1, 'start', 'gw 1.5.0 serves.', { version: '1.5.0' }),
+        event(9, 'start', 'gw 1.6.0 serves.', { version: '1.6.0' }),
+      ],
+    },
+    names: /: gw-a runs release 1\.6\.0 instead of 1\.5\.0 since 14:09:00/,
+  },
+  {
+    what: 'an absent operator, although no condition can tell it',
+    facts: {
+      conditions: [
+        condition(
+          'Observed',
+          'False',
+          'OperatorAway',
+          'No operator has read generation 5 of the GatewayConfig; the pods enforce generation 4 or an older one.',
+        ),
+      ],
+    },
+    names:
+      /: No operator has read generation 5 of the GatewayConfig; the pods enforce generation 4 or an older one since 14:10:00/,
+  },
+  {
     what: 'an upstream that refuses connections, in some pods',
     facts: {
       requests: [
