@@ -54,6 +54,7 @@ export async function explanationOf(question: Question, gateway: Gateway) {
     text: textOf(route, operation, gateway),
     ...(isKeyGiven && { key: rightsOf(key, route, gateway) }),
     ...(route && { upstreams: await upstreamsOf(route, gateway) }),
+    ...(route && newerOf(route, whose, gateway)),
     ...(route && { guardrails: guardrailsOf(route, gateway) }),
     ...(route && { estimates: laneOf(route, gateway.active.lanes).learnt?.ratios }),
     ...(whose !== undefined && { limits: await limitsOf(whose, gateway) }),
@@ -85,6 +86,20 @@ function rightsOf(key: KeyEntry | undefined, route: Route | undefined, { clock }
   if (route !== undefined && !mayUse(key, route))
     return { id, tenant, status: 403, why: `it may not use route "${route.name}"` }
   return { id, tenant, status: 200, why: 'it may call' }
+}
+
+/** The rollout with its present share, and the shadow; `first` is known if each tenant keeps its side. */
+function newerOf(route: Route, tenant: string | undefined, { rollouts }: Gateway) {
+  const { name, section } = route
+  const shown = rollouts.list().find((one) => one.route === name)
+  const { shadow } = section
+  const side = shown && rollouts.sideOf(route, tenant)
+  return {
+    ...(shown && { rollout: { ...shown, ...(side !== undefined && { first: side }) } }),
+    ...(shadow && {
+      shadow: { upstream: shadow.upstream, percent: shadow.percent, tenant: shadow.tenant },
+    }),
+  }
 }
 
 /** In the order of the calls. */

@@ -55,6 +55,8 @@ export interface RolloutsOptions {
   readonly alert: (alert: RolloutAlert) => void
 }
 
+export type Side = 'new' | 'others'
+
 interface Followed {
   readonly plan: RolloutPlan
   state: RolloutState
@@ -107,9 +109,18 @@ export class Rollouts implements Deadline, Shares {
     if (plan === undefined || state === undefined || state.share <= 0) return false
     if (state.share >= 100) return true
     const key = plan.isByTenant ? hashOf(tenant) : sessionOf(request, client)
-    const place =
-      key === undefined ? this.#options.random() : mixed(key ^ hashOf(plan.id)) / 2 ** 32
-    return place * 100 < state.share
+    if (key === undefined) return this.#options.random() * 100 < state.share
+    return isBelow(state.share, key, plan)
+  }
+
+  /** Which side any request of the tenant takes first; undefined if each session decides. */
+  sideOf({ name }: { readonly name: string }, tenant: string | undefined): Side | undefined {
+    const { plan, state } = this.#followed.get(name) ?? {}
+    if (plan === undefined || state === undefined) return undefined
+    if (state.share <= 0) return 'others'
+    if (state.share >= 100) return 'new'
+    if (!plan.isByTenant || tenant === undefined) return undefined
+    return isBelow(state.share, hashOf(tenant), plan) ? 'new' : 'others'
   }
 
   patienceMs(route: string, isStream: boolean): number | undefined {
@@ -253,6 +264,11 @@ export class Rollouts implements Deadline, Shares {
   #time(): string {
     return new Date(this.#options.clock.wall()).toISOString()
   }
+}
+
+/** The place of a tenant or a session stays the same while the share grows. */
+function isBelow(share: number, key: number, { id }: RolloutPlan): boolean {
+  return (mixed(key ^ hashOf(id)) / 2 ** 32) * 100 < share
 }
 
 function shown(plan: RolloutPlan, state: RolloutState) {

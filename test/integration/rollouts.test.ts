@@ -11,6 +11,7 @@ import {
   whole,
 } from '../helpers/fake-upstream.ts'
 import { PLENTY } from '../helpers/gateway-process.ts'
+import { gw as tool } from '../helpers/gw-here.ts'
 import { startRedis } from '../helpers/redis-server.ts'
 import { until } from '../helpers/until.ts'
 
@@ -178,4 +179,40 @@ test('pods share step and counts: one is killed in the middle, and the others en
   assert.equal((await rolloutOf(second)).phase, 'complete')
   const third = await start({ ...QUICK, steps: [10, 30, 60, 100] }, gw)
   await until('the shared state', async () => (await rolloutOf(third)).phase === 'complete')
+})
+
+test('gw explain names the new upstream, its share and the side of a tenant, and the shadow', async () => {
+  const shadow = { upstream: 'new', percent: 25, tenant: 'shadow-eval' }
+  const routes = [
+    {
+      name: 'chat',
+      strategy: 'single',
+      primary: 'old',
+      rollout: { to: 'new', ...QUICK, every: '1h' },
+    },
+    {
+      name: 'mine',
+      ...{ strategy: 'single', primary: 'old' },
+      rollout: { to: 'new', steps: [40, 100], every: '1h', sticky: 'tenant' },
+    },
+    { name: 'copied', strategy: 'single', primary: 'old', shadow },
+  ]
+  const teams = Array.from({ length: 20 }, (_, count) => `team-${count}`)
+  const tenants = teams.map((tenant) => ({ tenant, requests_per_minute: 60 }))
+  const front = await start(QUICK, { routes, rate_limits: { default: PLENTY, tenants } })
+  const explained = async (...args: readonly string[]) =>
+    (await tool('explain', '--admin', front.process.adminUrl, '--route', ...args)).stdout
+  const text = await explained('chat')
+  assert.match(text, /rollout: new gets 10 %, 50 %, 100 % of requests, by session, a step every 1h/)
+  assert.match(text, /rollout to new: running, 10 %, step 1 of 3; 10 % of requests take new first/)
+  const sides = new Set<string>()
+  for (const tenant of teams) {
+    const said = await explained('mine', '--tenant', tenant)
+    sides.add(/this request takes (?:new first|the others)/.exec(said)?.[0] ?? said)
+  }
+  const both = ['this request takes new first', 'this request takes the others']
+  assert.deepEqual([...sides].sort(), both)
+  const copied = await explained('copied')
+  assert.match(copied, /shadow: 25 % of requests are copied to new, charged to tenant shadow-eval/)
+  assert.match(copied, /shadow: 25 % of requests are copied to new for tenant shadow-eval/)
 })

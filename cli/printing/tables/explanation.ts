@@ -43,10 +43,24 @@ const ExplainedVerdict = z.looseObject({
 })
 type ExplainedVerdict = z.output<typeof ExplainedVerdict>
 
+const Rollout = z.looseObject({
+  to: z.string(),
+  phase: z.string(),
+  share: z.number().describe('of requests, in percent'),
+  step: z.number(),
+  steps: z.array(z.number()),
+  reason: z.string(),
+  first: z.enum(['new', 'others']).optional().describe('the side that each request of it takes'),
+})
+
+const Shadow = z.looseObject({ upstream: z.string(), percent: z.number(), tenant: z.string() })
+
 export const ExplainAnswer = z.looseObject({
   text: z.string(),
   key: Rights.optional(),
   upstreams: z.array(Upstream).optional(),
+  rollout: Rollout.optional(),
+  shadow: Shadow.optional(),
   guardrails: z.array(GuardrailStatus).default([]),
   estimates: z.object({ ascii: z.number().optional(), other: z.number().optional() }).optional(),
   limits: TenantLimits.optional(),
@@ -75,12 +89,15 @@ export function wordsOf({
 
 export function printExplanation(answer: ExplainAnswer, isWide: boolean): void {
   const { text, key, upstreams, guardrails, estimates, limits, verdict } = answer
+  const newer = newerLines(answer)
   printText(text)
   if (key !== undefined) {
     const name = key.id === undefined ? 'key' : `key ${key.id} of tenant ${key.tenant}`
     printLine(`\n${name}: ${key.status}, ${key.why}`)
   }
   if (upstreams !== undefined) printUpstreams(upstreams, isWide)
+  if (newer.length > 0) printLine('')
+  for (const line of newer) printLine(line)
   printGuardrails(guardrails)
   const learnt = Object.entries(estimates ?? {}).map(
     ([kind, ratio = 1]) => `${ratio.toFixed(2)} (${kind})`,
@@ -93,6 +110,25 @@ export function printExplanation(answer: ExplainAnswer, isWide: boolean): void {
   if (verdict !== undefined) printLine(`\n${wordsOf(verdict)}`)
   if (verdict?.prompt !== undefined)
     printLine(`prompt: ${verdict.prompt.tokens} tokens (${verdict.prompt.counted})`)
+}
+
+/** Which upstream a request takes now, by the rollout, and which gets a copy. */
+function newerLines({ rollout, shadow }: ExplainAnswer): string[] {
+  const lines: string[] = []
+  if (rollout !== undefined) {
+    const { to, phase, share, step, steps, reason, first } = rollout
+    const side =
+      first === 'new' ? `this request takes ${to} first` : 'this request takes the others'
+    const which = first === undefined ? `${share} % of requests take ${to} first` : side
+    lines.push(
+      `rollout to ${to}: ${phase}, ${share} %, step ${step} of ${steps.length}; ${which} (${reason})`,
+    )
+  }
+  if (shadow !== undefined)
+    lines.push(
+      `shadow: ${shadow.percent} % of requests are copied to ${shadow.upstream} for tenant ${shadow.tenant}`,
+    )
+  return lines
 }
 
 function printUpstreams(upstreams: readonly z.output<typeof Upstream>[], isWide: boolean): void {

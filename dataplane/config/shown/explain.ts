@@ -20,6 +20,7 @@ import {
 import { explainCaches } from './explain-caches.ts'
 import { explainFurther } from './explain-limits.ts'
 import { explainModels } from './explain-models.ts'
+import { explainNewer } from './explain-newer.ts'
 import { explainParameters } from './explain-parameters.ts'
 import { explainPlacements } from './explain-placements.ts'
 import { explainTenants } from './explain-tenants.ts'
@@ -65,6 +66,7 @@ function explainRoute(
       upstreams: upstreamNamesOf(route, section.routes),
     }),
     ...explainOrder(section, route, pods),
+    ...explainNewer(route),
     ...explainAttempts(route, section.routes),
     ...explainUnsupported(route),
     ...explainCaches(section, route, upstreamNamesOf(route, section.routes)),
