@@ -103,7 +103,8 @@ function shareIn(minutes: readonly Minute[], fault: FaultKind): number | undefin
 }
 
 /** Failures that only the history counts: the gateways have started since, or many requests came after them. */
-function forgotten(remembered: readonly Symptom[], { flows, asked }: IncidentFacts): Symptom[] {
+function forgotten(remembered: readonly Symptom[], facts: IncidentFacts): Symptom[] {
+  const { flows, asked, since: begin } = facts
   if (asked.request !== undefined) return []
   const wanted = flows.filter(({ by, name }) =>
     asked.tenant === undefined
@@ -113,7 +114,10 @@ function forgotten(remembered: readonly Symptom[], { flows, asked }: IncidentFac
   return wanted.flatMap((flow) =>
     FAULTS.flatMap((fault): Symptom[] => {
       const isKnown = remembered.some((one) => one.fault === fault && one.route === flow.name)
-      const bad = flow.minutes.filter((minute) => failuresIn(minute, fault) > 0)
+      const bad = flow.minutes.filter(
+        // A minute that began earlier may have failed earlier.
+        (minute) => minute.at >= begin && failuresIn(minute, fault) > 0,
+      )
       const last = bad.at(-1)
       if (isKnown || last === undefined || (remembered.length > 0 && flow.by === 'tenant'))
         return []

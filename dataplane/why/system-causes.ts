@@ -164,12 +164,17 @@ export const reported: CauseRule = ({ events }, symptom) => {
 /** An edit shortly before the beginning. */
 export const edits: CauseRule = ({ events }, symptom) => {
   if (symptom === undefined) return []
+  const { since, requests } = symptom
+  // The history knows the minute of the first failure only.
+  const isMinute = requests.every(({ at }) => at > since)
+  const latest = since + (isMinute ? MINUTE_MS : 1000)
   const edit = events.findLast(
-    (one) => isEdit(one) && one.at <= symptom.since + 1000 && one.at >= symptom.since - EDIT_MS,
+    (one) => isEdit(one) && one.at <= latest && one.at >= since - EDIT_MS,
   )
   if (edit === undefined) return []
-  const before = span(Math.max(0, symptom.since - edit.at))
-  const text = `the configuration was edited ${before} before`
+  const before = span(Math.max(0, since - edit.at))
+  const when = isMinute && edit.at > since ? 'in that minute' : `${before} before`
+  const text = `the configuration was edited ${when}`
   return [{ kind: 'edit', since: edit.at, text, weight: 1 }]
 }
 

@@ -113,10 +113,13 @@ const SLOW_MS = 500
 const SAMPLES_MIN = 3
 
 /** One address or pod that answers much later than the others of its upstream. */
-export const slowReplica: CauseRule = ({ requests }) => {
+export const slowReplica: CauseRule = (facts, symptom) => {
+  const { requests } = facts
+  const members = symptom && upstreamsOf(symptom.route, facts)
   const times = requests.flatMap(({ attempts, at }) =>
     attempts
       .filter(({ outcome, endpoint }) => outcome === 'ok' && endpoint !== undefined)
+      .filter(({ upstream }) => members?.has(upstream) ?? true)
       .map((one) => ({ ...one, at, ms: one.endedMs - one.startedMs })),
   )
   const byUpstream = Map.groupBy(times, ({ upstream }) => upstream)

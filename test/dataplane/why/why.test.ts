@@ -448,6 +448,46 @@ test('an outage comes before refusals by limits, although these are more', () =>
   assert.match(sentences[1] ?? '', /429/)
 })
 
+test('a minute that began before the span adds no failures to it', () => {
+  const since = T0 + 30_000
+  const minute = { at: T0, requests: 100, client: 0, limit: 0, upstream: 50, gateway: 0 }
+  const flows = [{ by: 'route', name: 'chat', minutes: [minute] }] as const
+  const [first = ''] = reasonsIn(
+    facts({ since, flows, requests: every([1, 2], (at) => request(at)) }),
+  ).sentences
+  assert.match(first, /^No request failed since 14:00:30/)
+})
+
+test('an edit in the minute of the first failures is named, although the history knows only the minute', () => {
+  const requests = every([11, 12], (at) =>
+    request(at, { status: 503, code: 'ERR_GW_NO_HEALTHY_UPSTREAM', ...UNHEALTHY }),
+  )
+  const minute = { at: T0 + 600_000, requests: 100, client: 0, limit: 0, upstream: 50, gateway: 0 }
+  const flows = [{ by: 'route', name: 'chat', minutes: [minute] }] as const
+  const [first = ''] = reasonsIn(facts({ requests, flows, events: [edited(10.8)] })).sentences
+  assert.match(first, /14:10:00 .*the configuration was edited in that minute/)
+})
+
+test('failures of a route are not explained by a slow replica of another route', () => {
+  const spread = every([0, 30], (at, index) =>
+    request(at, {
+      route: 'spread',
+      attempts: [
+        attempt('shared', 'ok', {
+          endpoint: `10.0.0.${index % 2}:8000`,
+          endedMs: index % 2 === 1 ? 9000 : 400,
+        }),
+      ],
+    }),
+  )
+  const broken = failing(502, 'ERR_GW_UPSTREAM_ERROR', {
+    attempts: [attempt('llama', 'server', { status: 500, reason: 'CUDA out of memory.' })],
+  })
+  const [first = ''] = reasonsIn(facts({ requests: [...before, ...broken, ...spread] })).sentences
+  assert.match(first, /: upstream llama answers with errors \(500 CUDA out of memory\)/)
+  assert.doesNotMatch(first, /slow/)
+})
+
 test('a question about one route or tenant leaves the others out', () => {
   const requests = [
     ...every([10, 30], (at) =>
