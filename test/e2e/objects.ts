@@ -3,7 +3,7 @@
  * client pods.
  */
 import { randomInt } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { aKey } from '../helpers/a-key.ts'
 import { SPACE } from './spaces.ts'
@@ -66,7 +66,7 @@ export function clientPod({ name, image, command, env = {} }: PodOptions): objec
 
 export function clientPrograms(): object {
   const text = (name: string) => readFileSync(join(import.meta.dirname, 'client', name), 'utf8')
-  const names = ['ask.ts', 'get.ts', 'load.ts', 'sessions.ts', 'silent.ts', 'upstream.ts']
+  const names = readdirSync(join(import.meta.dirname, 'client'))
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',

@@ -30,6 +30,8 @@ const FILES = [
   'limits',
   'faults',
   'changes',
+  'why',
+  'safe-change',
   'upgrade',
   'uninstall',
 ].map((name) => `test/e2e/${name}.test.ts`)

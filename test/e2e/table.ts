@@ -50,7 +50,18 @@ const PROMISES = {
     'a mistake in the resource',
     'the last good configuration goes on, and the status says what',
   ],
+  model_rollout: [
+    'a model rolled out while a pod and the operators are killed',
+    'goes on, no step repeated',
+  ],
+  verified: ['rolls with killed pods and operators: Verified true while the route fails', '0'],
+  why: ['incidents planted in the cluster, and the first sentence of gw why', 'names the cause'],
   upgrade: ['the chart upgraded under load', '0 lost'],
+  back: ['the former chart over newer types, under load', 'refused, nothing changed, 0 lost'],
+  books: [
+    'one gateway back to the former image and forth, a budget in Redis',
+    '0 lost, counted once',
+  ],
   uninstall: ['uninstalled under load', 'nothing lost; only the definitions stay'],
 } as const satisfies Readonly<Record<string, readonly [what: string, bound: string]>>
 
