@@ -9,7 +9,7 @@ export interface RouteEntry {
 }
 
 /** Strategies that choose among the members of a route. */
-export type Spread = 'round_robin' | 'least_queue' | 'weighted'
+export type Spread = 'round_robin' | 'least_queue' | 'weighted' | 'fastest' | 'cheapest'
 
 /** A route of these members; clients that send another spelling of its name reach it by an alias. */
 export function addRoute(

@@ -18,7 +18,7 @@ export function readLitellm(root: Field, draft: Draft): void {
     const deployment = deploymentOf(entry, draft)
     if (deployment !== undefined) groups.set(name, [...(groups.get(name) ?? []), deployment])
   }
-  const spread = spreadOf(root.at('router_settings', 'routing_strategy'), groups.size > 0)
+  const spread = spreadOf(root.at('router_settings', 'routing_strategy'), groups, draft)
   for (const [name, deployments] of groups) putGroup(draft, name, { deployments, spread })
   putSettings(root, draft)
 }
@@ -82,14 +82,31 @@ function quotasOf(deployments: readonly Deployment[], name: string): Field[] {
   )
 }
 
-function spreadOf(field: Field, isUsed: boolean): Spread {
+const SPREADS: Readonly<Record<string, Spread>> = {
+  'least-busy': 'least_queue',
+  'latency-based-routing': 'fastest',
+  'cost-based-routing': 'cheapest',
+}
+
+function spreadOf(
+  field: Field,
+  groups: ReadonlyMap<string, readonly Deployment[]>,
+  { pricing }: Draft,
+): Spread {
   const { text } = field
-  if (text === undefined || !isUsed) return 'round_robin'
-  if (text === 'least-busy') {
-    field.changed('strategy least_queue of routes with several upstreams')
-    return 'least_queue'
-  }
-  if (text === 'simple-shuffle') field.changed('round_robin, or weighted if entries have weights')
+  if (text === undefined || groups.size === 0) return 'round_robin'
+  const spread = Object.hasOwn(SPREADS, text) ? SPREADS[text] : undefined
+  const priced = new Set(pricing.map(({ model }) => model))
+  const isPriced = [...groups.values()].every(
+    (group) => group.length === 1 || group.some(({ upstream }) => priced.has(upstream.model)),
+  )
+  if (spread === 'cheapest' && !isPriced)
+    field.hasNoPlace('no price for a route: run gw pricing import, then set strategy: cheapest')
+  else if (spread !== undefined) {
+    field.changed(`strategy ${spread} of routes with several upstreams`)
+    return spread
+  } else if (text === 'simple-shuffle')
+    field.changed('round_robin, or weighted if entries have weights')
   else field.hasNoPlace('gw takes turns instead')
   return 'round_robin'
 }
