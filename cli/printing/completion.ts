@@ -9,7 +9,7 @@ interface Node {
   readonly path: readonly string[]
   readonly words: readonly Word[]
   readonly options: readonly Option[]
-  /** What its argument names. */
+  /** The kind of names that its argument takes. */
   readonly named: NameKind | undefined
 }
 
@@ -46,7 +46,8 @@ function bash(nodes: readonly Node[]): string {
   const paths = nodes.flatMap(({ path }) => (path.length === 0 ? [] : [`'${path.join(' ')}'`]))
   return `# bash completion of gw
 _gw() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" path='' word words='' kind='' before='' file=''
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
+  local path='' word words='' kind='' before='' file=''
   COMPREPLY=()
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "\${path:+$path }$word" in
@@ -72,7 +73,8 @@ ${namedCases(nodes, ({ path, named }) => (named === undefined ? [] : [[named, pa
       case "$before" in -f|--file) file="$word" ;; esac
       before="$word"
     done
-    COMPREPLY=($(compgen -W "$("\${COMP_WORDS[0]}" completion --names "$kind" \${file:+--file "$file"} 2>/dev/null)" -- "$current"))
+    words="$("\${COMP_WORDS[0]}" completion --names "$kind" \${file:+--file "$file"} 2>/dev/null)"
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
     return
   fi
   case "$path" in
@@ -84,15 +86,18 @@ complete -F _gw gw
 `
 }
 
-type Named = readonly [kind: NameKind, pattern: string]
+type NamedPattern = readonly [kind: NameKind, pattern: string]
 
-function namedFlags(path: readonly string[], option: Option): Named[] {
+function namedFlags(path: readonly string[], option: Option): NamedPattern[] {
   const kind = nameKindOf(path, option.long?.slice(2) ?? '', option.flags)
   const flags = [option.short, option.long].filter((flag) => flag !== undefined)
   return kind === undefined ? [] : flags.map((flag) => [kind, `${path.join(' ')} ${flag}`])
 }
 
-function namedCases(nodes: readonly Node[], namedOf: (node: Node) => readonly Named[]): string {
+function namedCases(
+  nodes: readonly Node[],
+  namedOf: (node: Node) => readonly NamedPattern[],
+): string {
   const all = nodes.flatMap(namedOf)
   return NAME_KINDS.flatMap((kind) => {
     const patterns = all.flatMap(([one, pattern]) => (one === kind ? [`'${pattern}'`] : []))

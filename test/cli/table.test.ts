@@ -109,7 +109,7 @@ test('after a wide column had to go, the narrow ones after it are shown', () => 
   ])
 })
 
-test('the word that names a row is whole, whatever its length', () => {
+test('the word that names a row is whole at any length', () => {
   const name = 'limit:fair-use-of-all-internal-applications'
   const cells = [[`${name} (tenant "x") tokens_per_minute`, 'a sentence of some length', 5, 5000]]
   const [, line = ''] = tableLines(['LIMIT', 'MAX', 'USED', 'LEFT'], cells, { width: 80 })

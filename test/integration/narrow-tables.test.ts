@@ -119,7 +119,7 @@ const COMMANDS: Readonly<Record<string, readonly (readonly string[])[]>> = {
 }
 /** They need a cluster, or a vector store: the first column of each is a name, as in the others. */
 const ELSEWHERE = ['printing/tables/table', 'status/cluster', 'trials/context-answer']
-/** Commands about files, or with an address of their own. */
+/** Commands about files, or with other addresses. */
 const WITHOUT_ADMIN = ['import', 'expose', 'doctor', 'config', 'diff', 'pricing', 'keys import']
 /** They end with 1 if their answer is no. */
 const MAY_SAY_NO = ['doctor', 'pricing', 'diff', 'why', 'tokens', 'limits']
