@@ -16,11 +16,15 @@ export interface NginxServer {
   readonly settings: Readonly<Record<string, string>>
   /** How long an idle connection to the gateway is kept; absent: each request has a new one. */
   readonly keptFor?: string
+  /** A path of it that answers 200; absent: that of a gateway. */
+  readonly readyPath?: string
 }
 
 export interface Nginx {
   /** The origins of the servers, in their order. */
   readonly urls: readonly string[]
+  /** Sends the requests of the first server to another origin from now on, by a reload as an operator does it. */
+  moveTo(origin: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -38,14 +42,27 @@ export async function startNginx(servers: readonly NginxServer[]): Promise<Nginx
   const folder = await mkdtemp(join(tmpdir(), 'gw-nginx-'))
   const ports: number[] = []
   for (const _ of servers) ports.push(await freePort())
-  await writeFile(join(folder, 'nginx.conf'), configurationOf(servers, ports))
+  const write = (all: readonly NginxServer[]) =>
+    writeFile(join(folder, 'nginx.conf'), configurationOf(all, ports))
+  await write(servers)
   const child = spawn('nginx', ['-p', folder, '-c', 'nginx.conf', '-e', 'stderr'])
   const output = collectOutput(child)
   const exited = untilExit(child, folder)
   const urls = ports.map((port) => `http://127.0.0.1:${port}`)
-  await until('nginx answers', () => isOver(child) || answers(`${urls[0]}/readyz`))
+  await until(
+    'nginx answers',
+    () => isOver(child) || answers(`${urls[0]}${servers[0]?.readyPath ?? '/readyz'}`),
+  )
   if (isOver(child)) throw new Error(`nginx has ended:\n${output()}`)
-  return { urls, stop: () => stop(child, exited) }
+  return {
+    urls,
+    async moveTo(origin) {
+      const [first, ...rest] = servers
+      if (first !== undefined) await write([{ ...first, to: origin }, ...rest])
+      child.kill('SIGHUP')
+    },
+    stop: () => stop(child, exited),
+  }
 }
 
 function configurationOf(servers: readonly NginxServer[], ports: readonly number[]): string {
