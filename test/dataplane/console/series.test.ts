@@ -100,7 +100,7 @@ test('a chart shows where it has no data: no line, a mark of the time, and words
   assert.doesNotMatch(line, /L/)
   assert.equal(drawn.match(/"class":"void"/g)?.length, 1)
   assert.equal(drawn.match(/No data/g)?.length, 1)
-  // Of two steps in the table, and across the empty part of the chart.
+  // Two steps in the table, and the empty part of the chart.
   assert.equal(drawn.match(/no data/g)?.length, 3)
 })
 
