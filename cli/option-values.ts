@@ -19,6 +19,15 @@ export function numberBetween(least: number, most: number): Reader<number> {
   }
 }
 
+/** An address that a browser may open; a password in it would be in the history of the shell and of the browser. */
+export function webAddress(text: string): string {
+  const { protocol, username, password } = URL.parse(text) ?? {}
+  if (/^https?:$/.test(protocol ?? '') && !username && !password) return text
+  throw new InvalidArgumentError(
+    'Give an address such as https://grafana.example/d/gw, without a name or a password.',
+  )
+}
+
 /** `a,b` as ['a', 'b']; empty entries are typing mistakes and are ignored. */
 export function commaList(text: string): readonly string[] {
   const entries = text.split(',').map((entry) => entry.trim())

@@ -20,6 +20,8 @@ export interface ConsoleOptions {
   /** 0, the default, chooses a free port. */
   readonly port: number
   readonly token: string
+  /** A dashboard that the page links to. */
+  readonly grafana?: string | undefined
   /** A gateway did not answer; it may be gone. */
   onSilence(): void
   /** The resource of a gateway in a cluster, with its status; absent if there is no cluster. */
@@ -35,12 +37,13 @@ const READ =
   /^\/(?:status|config|models|activity|history|changes|limits|usage|traces|explain|keys|rollouts|shadows)(?:[/?]|$)/
 
 export async function startConsole(options: ConsoleOptions): Promise<ConsoleServer> {
-  const { token, readResource } = options
+  const { token, readResource, grafana } = options
   let gateways: readonly AskedGateway[] = []
   const feed = new Feed({
     sample: async () => ({
       at: new Date().toISOString(),
       hasCluster: readResource !== undefined,
+      grafana,
       pods: await Promise.all(gateways.map((gateway) => podOf(gateway, options.onSilence))),
     }),
     isEnding: () => false,

@@ -12,6 +12,8 @@ export interface Showing {
   readonly place: Place
   readonly port: number
   readonly opensBrowser: boolean
+  /** A dashboard that the page links to. */
+  readonly grafana: string | undefined
 }
 
 /** How often the tool looks for new pods, because a new pod does not announce itself. */
@@ -20,7 +22,7 @@ const LOOK_MS = 60_000
 const AGAIN_MS = 5000
 const TOKEN_BYTES = 24
 
-export async function showConsole({ place, port, opensBrowser }: Showing): Promise<void> {
+export async function showConsole({ place, port, opensBrowser, grafana }: Showing): Promise<void> {
   const left = leaving()
   let silence = new AbortController()
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
@@ -28,6 +30,7 @@ export async function showConsole({ place, port, opensBrowser }: Showing): Promi
     port,
     token,
     onSilence: () => silence.abort(),
+    grafana,
     ...(place.kind === 'cluster' && { readResource: () => resourceOf(place) }),
   })
   let isShown = false

@@ -68,6 +68,16 @@ export function rangePicker(path, { name, before }, extra = []) {
   )
 }
 
+/** The dashboard at the time of the charts; without a range at that of the live ones. */
+export function grafanaAt(address, range) {
+  const url = new URL(address)
+  url.searchParams.delete('from')
+  url.searchParams.delete('to')
+  url.searchParams.append('from', range === undefined ? 'now-15m' : `now-${range.hours}h`)
+  url.searchParams.append('to', 'now')
+  return url.href
+}
+
 /** Steps of hours or days of UTC from one hour to another, both included: `2026-11-22T08` or `2026-11-22`. */
 export function slotsBetween(from, to, unit) {
   const [length, stepMs] = unit === 'day' ? [10, DAY_MS] : [13, HOUR_MS]

@@ -90,3 +90,17 @@ for (const minute of [0, 59]) {
     }
   })
 }
+
+test('the charts link to Grafana with their time if its address is known', () => {
+  const history = new History()
+  const shown = (fields: object) =>
+    JSON.stringify(
+      overview({
+        sample: { at: new Date(NOON).toISOString(), pods: [], ...fields },
+        ...{ history, rates: history.rates, ask: () => undefined, rest: ['48 h'] },
+      }),
+    )
+  const linked = shown({ grafana: 'https://grafana.test/d/gw' })
+  assert.match(linked, /"href":"https:\/\/grafana.test\/d\/gw\?from=now-48h&to=now"/)
+  assert.doesNotMatch(shown({}), /Grafana/)
+})

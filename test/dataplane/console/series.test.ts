@@ -5,7 +5,7 @@ import { test } from 'node:test'
 /** They are modules of a page, without types. */
 const PAGE = new URL('../../../dataplane/console/page/', import.meta.url)
 const { gatheredHistory, marksOf, pointsOf, sumOfSeries } = await import(`${PAGE}series.js`)
-const { questionBefore, questionOf, rangeOf, rangePicker, RANGES } = await import(
+const { grafanaAt, questionBefore, questionOf, rangeOf, rangePicker, RANGES } = await import(
   `${PAGE}ranges.js`
 )
 const { chart } = await import(`${PAGE}chart.js`)
@@ -174,6 +174,16 @@ test('each range is asked for in steps that the gateway keeps', () => {
   }
   assert.equal(rangeOf(['31 d', 'week before']).before, undefined)
   assert.equal(rangeOf([]).name, '1 h')
+})
+
+test('a link to Grafana has the time of the charts, and keeps the rest of the address', () => {
+  const address = 'https://grafana.test/d/gw?orgId=1&from=now-5m&var-route=chat'
+  const { searchParams } = new URL(grafanaAt(address, rangeOf(['48 h'])))
+  assert.deepEqual(Object.fromEntries(searchParams), {
+    ...{ orgId: '1', 'var-route': 'chat', from: 'now-48h', to: 'now' },
+  })
+  // The charts that follow each second.
+  assert.match(grafanaAt(address, undefined), /from=now-15m&.*to=now$/)
 })
 
 test('the present second by second is a choice that is compared with no earlier time', () => {

@@ -8,6 +8,8 @@ import { collectOutput } from '../../helpers/gateway-process.ts'
 import { gw, TOOL } from '../../helpers/gw.ts'
 import { until } from '../../helpers/until.ts'
 
+const GRAFANA = 'https://grafana.test/d/gw?orgId=1'
+
 let front: Front
 let tool: ChildProcessWithoutNullStreams
 let origin: string
@@ -20,7 +22,8 @@ before(async () => {
     upstreams: [{ name: 'up', endpoint: 'http://127.0.0.1:1' }],
     routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
   })
-  tool = spawn(process.execPath, [TOOL, 'console', '--no-browser', '--admin', port()])
+  const options = ['--no-browser', '--admin', port(), '--grafana', GRAFANA]
+  tool = spawn(process.execPath, [TOOL, 'console', ...options])
   const output = collectOutput(tool)
   await until('the address is printed', () => output().includes('#token='))
   const [, url = '', token = ''] = /^(http:\S+)\/console\/#token=(\S+)$/m.exec(output()) ?? []
@@ -53,14 +56,19 @@ test('it serves the page, and sends samples of the gateway to clients with its t
     text += piece
     if (/data: .*\n\n/.test(text)) break
   }
-  const [pod] = JSON.parse(/data: (.*)/.exec(text)?.[1] ?? '').pods
+  const sample = JSON.parse(/data: (.*)/.exec(text)?.[1] ?? '')
+  const [pod] = sample.pods
+  assert.equal(sample.grafana, GRAFANA)
   assert.equal(pod.status.state, 'serving')
   assert.deepEqual(Object.keys(pod.activity.routes[0]).slice(0, 2), ['name', 'requests'])
   pods = pod.path
 })
 
 test("it forwards the page's reads, and no request that changes anything", async () => {
-  for (const path of ['/status', '/config', '/models', '/changes', '/limits', '/usage?by=tenant']) {
+  for (const path of [
+    ...['/status', '/config', '/models', '/changes', '/limits', '/usage?by=tenant'],
+    ...['/rollouts', '/shadows'],
+  ]) {
     const { status, text } = await get(pods + path)
     assert.equal(status, 200, path)
     assert.doesNotMatch(text, /upstream-credential/)
@@ -95,6 +103,14 @@ test('a missing gateway is shown as missing, and Ctrl-C ends the command', async
   tool.kill('SIGINT')
   const [code] = await once(tool, 'exit')
   assert.equal(code, 130)
+})
+
+test('an address of Grafana that a browser cannot open, or that has a password, is a usage error', async () => {
+  for (const address of ['grafana', 'javascript:alert(1)', 'https://me:secret@grafana.test/d/gw']) {
+    const { code, stderr } = await gw('console', '--no-browser', '--grafana', address)
+    assert.equal(code, 64, address)
+    assert.match(stderr, /--grafana.*Give an address such as https:\/\/grafana.example/s)
+  }
 })
 
 test('a gateway that never answers is an error at once', async () => {

@@ -5,7 +5,14 @@ import { budgetsOf } from '../budgets.js'
 import { chart } from '../chart.js'
 import { h } from '../element.js'
 import { counted, number, percent, seconds, usd, usdOfNano } from '../format.js'
-import { earlierMs, questionBefore, questionOf, rangeOf, rangePicker } from '../ranges.js'
+import {
+  earlierMs,
+  grafanaAt,
+  questionBefore,
+  questionOf,
+  rangeOf,
+  rangePicker,
+} from '../ranges.js'
 import { quantile } from '../rates.js'
 import { gatheredHistory, marksOf, pointsOf, sumOfSeries } from '../series.js'
 import { bar, moment, section, state, table, tile, tiles, troubles } from '../table.js'
@@ -43,6 +50,7 @@ export function overview({ sample, history, rates, ask, cluster, rest }) {
     section(
       'Over time',
       rangePicker('overview', isLive ? { name: LIVE } : range, [[LIVE, `#/overview/${LIVE}`]]),
+      sample.grafana !== undefined && grafanaLink(sample.grafana, isLive ? undefined : range),
       troubles([...faults(asked), ...(kept?.missing ?? [])]),
       isLive ? liveCharts(history) : keptCharts(kept, range, gatheredHistory(earlier)),
     ),
@@ -58,6 +66,11 @@ export function overview({ sample, history, rates, ask, cluster, rest }) {
           ),
     ),
   ]
+}
+
+function grafanaLink(address, range) {
+  const href = grafanaAt(address, range)
+  return h('p', null, h('a', { href, target: '_blank', rel: 'noreferrer' }, 'This time in Grafana'))
 }
 
 function numbersNow(sample, { total }, { spent, pace }) {
