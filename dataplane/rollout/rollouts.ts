@@ -55,7 +55,7 @@ export interface RolloutsOptions {
   readonly alert: (alert: RolloutAlert) => void
 }
 
-export type Side = 'new' | 'others'
+export type RolloutSide = 'new' | 'others'
 
 interface Followed {
   readonly plan: RolloutPlan
@@ -114,7 +114,7 @@ export class Rollouts implements Deadline, Shares {
   }
 
   /** Which side any request of the tenant takes first; undefined if each session decides. */
-  sideOf({ name }: { readonly name: string }, tenant: string | undefined): Side | undefined {
+  sideOf({ name }: { readonly name: string }, tenant: string | undefined): RolloutSide | undefined {
     const { plan, state } = this.#followed.get(name) ?? {}
     if (plan === undefined || state === undefined) return undefined
     if (state.share <= 0) return 'others'

@@ -7,7 +7,7 @@ const SAID: Readonly<Record<string, readonly [kind: string, begin: (symptom: Sym
   {
     ERR_GW_BUDGET_EXCEEDED: ['budget', (one) => `a budget of ${whose(one)} is used up`],
     ERR_GW_RATE_LIMIT_LOCAL: ['limit', (one) => `${whose(one)} is above a limit`],
-    ERR_GW_AUTH_SCOPE_DENIED: ['permission', (one) => `the key of ${whose(one)} may not do this`],
+    ERR_GW_AUTH_SCOPE_DENIED: ['permission', (one) => `${whose(one)} may not do this`],
     ERR_GW_ROUTE_NOT_FOUND: ['name', (one) => `${whose(one)} asks for a name that leads nowhere`],
     ERR_GW_CONTEXT_OVERFLOW: ['context', () => 'the prompts are longer than the context window'],
     ERR_GW_QUEUE_SATURATED: ['full', ({ route }) => `the upstreams of ${route} are full`],

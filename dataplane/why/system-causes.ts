@@ -1,6 +1,6 @@
 /** Causes in the gateway's own parts and in the cluster: the store, clocks, starts, conditions, edits. */
 import type { Cause, CauseRule, FactCondition, FactEvent, IncidentFacts } from './facts.ts'
-import { cut, span } from './words.ts'
+import { cut, cutTwo, span } from './words.ts'
 
 const MINUTE_MS = 60_000
 /** An edit that began an incident is at most this much older. */
@@ -112,16 +112,17 @@ const JUDGED = [
 const FOUND = new Set(['Observed', 'Led'])
 
 export const conditions: CauseRule = ({ conditions: all }) => {
-  const bad = all.filter((one) => JUDGED.includes(one.type) && isBad(one))
+  const judged = all.filter((one) => JUDGED.includes(one.type) && isBad(one))
+  const hasReferences = judged.some(({ type }) => type === 'ResolvedRefs')
+  const bad = judged.filter(({ message }) => !hasReferences || !/See ResolvedRefs/.test(message))
   const inOrder = bad.toSorted(
     (one, other) => JUDGED.indexOf(one.type) - JUDGED.indexOf(other.type),
   )
-  return inOrder.map(({ type, status, reason, message, since }) => ({
-    kind: reason,
-    since,
-    text: FOUND.has(type) ? cut(message) : `${cut(message)} (${type}=${status}, ${reason})`,
-    weight: 2,
-  }))
+  return inOrder.map(({ type, status, reason, message, since }) => {
+    const what = type === 'WorkloadAvailable' ? cutTwo(message) : cut(message)
+    const text = FOUND.has(type) ? what : `${what} (${type}=${status}, ${reason})`
+    return { kind: reason, since, text, weight: 2 }
+  })
 }
 
 function isBad({ type, status, reason }: FactCondition): boolean {
@@ -136,11 +137,12 @@ export const clusterEvents: CauseRule = ({ events }) => {
   const refused = events.filter(
     ({ event, message }) => event === 'cluster' && REFUSED.test(message),
   )
-  const bySaid = Map.groupBy(refused, ({ message }) => message)
-  return [...bySaid].map(([message, all]) => ({
+  // Each try has another name.
+  const bySaid = Map.groupBy(refused, ({ message }) => message.replaceAll(/"[^"]*"/g, ''))
+  return [...bySaid.values()].map((all) => ({
     kind: 'policy',
     since: all[0]?.at,
-    text: `Kubernetes refuses an object (${cut(message)})`,
+    text: `Kubernetes refuses an object (${cut(all.at(-1)?.message ?? '')})`,
     weight: 2,
   }))
 }

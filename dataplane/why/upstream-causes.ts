@@ -90,11 +90,16 @@ function inPods(some: number, all: number): string {
 export const upstreamsOut: CauseRule = (facts, symptom) => {
   if (symptom !== undefined && symptom.fault !== 'outage') return []
   const members = symptom && upstreamsOf(symptom.route, facts)
+  const isUnresolved = facts.conditions.some(
+    ({ type, status }) => type === 'ResolvedRefs' && status === 'False',
+  )
   const byName = Map.groupBy(facts.upstreams, ({ name }: UpstreamState) => name)
   return [...byName].flatMap(([name, states]): Cause[] => {
     const out = states.filter(({ eligible }) => !eligible)
     const [first] = out
     if (first === undefined || members?.has(name) === false) return []
+    // The condition names the reference.
+    if (isUnresolved && first.why?.startsWith('reference unresolved')) return []
     const isOfUpstream = ({
       fields,
     }: {

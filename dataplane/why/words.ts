@@ -17,6 +17,16 @@ export function cut(text: string): string {
   return sentence.slice(0, QUOTED_MAX).replace(/[.]$/, '')
 }
 
+/** Two sentences of a text whose first one only counts. */
+export function cutTwo(text: string): string {
+  const first = cut(text)
+  const rest = text
+    .trim()
+    .slice(first.length)
+    .replace(/^[.!?\s]+/, '')
+  return rest === '' ? first : `${first}; ${cut(rest)}`
+}
+
 /** `14:02:11`, with the day if that is not the day of `now`. UTC. */
 export function clockTime(at: number, now: number): string {
   const text = new Date(at).toISOString()

@@ -199,6 +199,36 @@ const INCIDENTS: readonly Planted[] = [
       /Secret.*Kubernetes refuses an object \(admission webhook "policy\.acme" denied the request: Secret hosted-key lacks the label owner\)/,
   },
   {
+    what: 'a policy that stops a Secret, beside what follows from it',
+    facts: {
+      events: [
+        event(9, 'cluster', 'ValidatingAdmissionPolicy denied request: it lacks the label owner'),
+      ],
+      conditions: [
+        condition('ResolvedRefs', 'False', 'SecretUnresolved', 'upstream hosted: no such file.'),
+        condition(
+          'Degraded',
+          'True',
+          'UpstreamsDisabled',
+          'These upstreams get no requests: hosted. See ResolvedRefs.',
+        ),
+      ],
+      upstreams: out('hosted', 'reference unresolved: no such file', [2, 2]),
+    },
+    names:
+      /: upstream hosted: no such file \(ResolvedRefs=False, SecretUnresolved\) since 14:10:00; Kubernetes refuses an object \([^;]*lacks the label owner\) since 14:09:00; nothing was edited/,
+  },
+  {
+    what: 'a quota that stops one pod after another',
+    facts: {
+      events: ['a', 'b', 'c'].map((name, index) =>
+        event(9 + index, 'cluster', `pods "gw-${name}" is forbidden: exceeded quota: tight`),
+      ),
+    },
+    names:
+      /: Kubernetes refuses an object \(pods "gw-c" is forbidden: exceeded quota: tight\) since 14:09:00; nothing was edited/,
+  },
+  {
     what: 'a roll that hangs',
     facts: {
       conditions: [
@@ -211,7 +241,7 @@ const INCIDENTS: readonly Planted[] = [
       ],
     },
     names:
-      /: 2 of 3 pods are available, 1 are up to date \(WorkloadAvailable=False, RolloutInProgress\)/,
+      /: 2 of 3 pods are available, 1 are up to date; Pod gw-c finds no node \(WorkloadAvailable=False, RolloutInProgress\)/,
   },
   {
     what: 'clock skew',

@@ -10,7 +10,8 @@ export const CLUSTER: readonly Incident[] = [
   {
     what: 'a deleted Secret',
     plant: ({ secret }) => secret(false),
-    names: /hosted.*Secret explained-hosted/,
+    names:
+      /upstream hosted: \$\{secret:explained-hosted\/key\} .*\(ResolvedRefs=False, SecretUnresolved\)/,
     lift: ({ secret }) => secret(true),
   },
   {
@@ -21,7 +22,7 @@ export const CLUSTER: readonly Incident[] = [
       await world.apply(deniedEvent())
       await kubectl('get', 'secrets')
     },
-    names: /Secret explained-hosted.*Kubernetes refuses an object \(.*lacks the label owner/,
+    names: /secret:explained-hosted\/key.*Kubernetes refuses an object \(.*lacks the label owner/,
     async lift({ kubectl, secret }) {
       await kubectl('delete', 'validatingadmissionpolicybinding,validatingadmissionpolicy', 'owned')
       await secret(true)
@@ -39,7 +40,7 @@ export const CLUSTER: readonly Incident[] = [
   {
     what: 'a roll that hangs, because no node fits',
     plant: ({ configure }) => configure({ spec: { nodeSelector: { no: 'such' } } }),
-    names: /up to date.*\(WorkloadAvailable=False, RolloutInProgress\)|no node|node selector/i,
+    names: /1 are up to date; .*finds no node: .*\(WorkloadAvailable=False, RolloutInProgress\)/,
     lift: ({ configure }) => configure(),
   },
   {

@@ -103,7 +103,8 @@ export const REQUESTS: readonly Incident[] = [
       })
     },
     asks: { model: 'chat' },
-    names: /region/,
+    names:
+      /403 .*tenant acme may not do this \(No upstream of route "chat" is one .* lacks region=eu/,
     async lift({ kubectl, configure }) {
       await kubectl('delete', 'tenantpolicy', 'abroad', '--ignore-not-found')
       await configure()
