@@ -37,7 +37,10 @@ export function joined(
   // Each pod answers with the sum of all, if they share it.
   const shared = pods.find(({ isShared }) => isShared)
   const counting = shared === undefined ? pods : [shared]
-  const events = [...counting.flatMap((one) => one.events), ...cluster.events]
+  // The history counts from a whole minute.
+  const events = [...counting.flatMap((one) => one.events), ...cluster.events].filter(
+    ({ at }) => at >= span.since && at <= span.until,
+  )
   return {
     ...span,
     asked,

@@ -147,6 +147,20 @@ export const clusterEvents: CauseRule = ({ events }) => {
   }))
 }
 
+/** A container that ends again and again, as the kubelet reports it. */
+export const crashes: CauseRule = ({ events }) => {
+  const all = events.filter(
+    ({ event, fields }) => event === 'cluster' && fields.reason === 'BackOff',
+  )
+  const byPod = Map.groupBy(all, ({ fields }) => String(fields.object))
+  return [...byPod].map(([pod, some]) => ({
+    kind: 'starts',
+    since: some[0]?.at,
+    text: `${pod} starts again and again (${cut(some.at(-1)?.message ?? '')})`,
+    weight: 2,
+  }))
+}
+
 /** A certificate, a credential, a document: the events that say a part of the gateway failed. */
 const REPORTED = new Set(['credential', 'document_refused', 'jwks', 'tokenizer', 'drain'])
 

@@ -5,6 +5,7 @@ import { isAsked, symptomsIn } from './symptoms.ts'
 import {
   clusterEvents,
   conditions,
+  crashes,
   edits,
   isEdit,
   refusedEdits,
@@ -30,6 +31,7 @@ const RULES: readonly CauseRule[] = [
   skewedClocks,
   conditions,
   clusterEvents,
+  crashes,
   reported,
   starts,
   refusedEdits,

@@ -50,3 +50,9 @@ test('a pod that cannot read what the others keep is named', () => {
   const { missing } = account(aPod('a', { missing: 'Redis is away' }))
   assert.deepEqual(missing, ['a: Redis is away'])
 })
+
+test('events before the span are left out', () => {
+  const early = { at: -5, event: 'store', message: 'The store is away.', fields: {} }
+  const { events } = account(aPod('a', { events: [early] }))
+  assert.deepEqual(events, [])
+})

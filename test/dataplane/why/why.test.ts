@@ -219,6 +219,17 @@ const INCIDENTS: readonly Planted[] = [
       /: upstream hosted: no such file \(ResolvedRefs=False, SecretUnresolved\) since 14:10:00; Kubernetes refuses an object \([^;]*lacks the label owner\) since 14:09:00; nothing was edited/,
   },
   {
+    what: 'a container that ends again and again',
+    facts: {
+      events: [9, 10].map((at) => ({
+        ...event(at, 'cluster', 'Back-off restarting failed container gateway in pod gw-b'),
+        fields: { reason: 'BackOff', object: 'gw-b' },
+      })),
+    },
+    names:
+      /: gw-b starts again and again \(Back-off restarting failed container gateway in pod gw-b\) since 14:09:00/,
+  },
+  {
     what: 'a quota that stops one pod after another',
     facts: {
       events: ['a', 'b', 'c'].map((name, index) =>

@@ -32,7 +32,7 @@ export const CLUSTER: readonly Incident[] = [
     what: 'an edit that is refused',
     async plant({ configure }) {
       const routes = [{ name: 'chat', strategy: 'single', primary: 'hosteed' }]
-      await configure({ gw: { routes, aliases: {} } })
+      await configure({ gw: { routes, aliases: { 'gpt-4o': 'chat' } } })
     },
     names: /hosteed.*\(Accepted=False/,
     lift: ({ configure }) => configure(),
@@ -106,7 +106,7 @@ export const CLUSTER: readonly Incident[] = [
     plant: async (rig) => {
       for (let kills = 0; kills < 3; kills++) await killOne(rig)
     },
-    names: new RegExp(`${NAME}-\\S+ started \\d+ times in|back-off|restarted`, 'i'),
+    names: new RegExp(`${NAME}-\\S+ start(?:ed \\d+ times|s again and again)`),
   },
 ]
 

@@ -29,12 +29,13 @@ export async function explain(rig: Rig, incident: Incident): Promise<Explained> 
   const startedAt = Date.now()
   try {
     await plant(rig)
+    const plantedAt = Date.now()
     for (;;) {
       if (asks !== undefined) await rig.ask(asks)
       const sentence = await firstSentence(startedAt)
       const seconds = (Date.now() - startedAt) / 1000
       const isNamed = names.test(sentence)
-      if (!isNamed && seconds < SECONDS_MAX) continue
+      if (!isNamed && Date.now() - plantedAt < SECONDS_MAX * 1000) continue
       process.stdout.write(`| ${what} | ${seconds.toFixed(0)} | ${sentence} |\n`)
       if (isNamed) return { what, seconds, sentence }
       assert.match(sentence, names)
