@@ -57,11 +57,6 @@ const PROMISES = {
   verified: ['rolls with killed pods and operators: Verified true while the route fails', '0'],
   why: ['incidents planted in the cluster, and the first sentence of gw why', 'names the cause'],
   upgrade: ['the chart upgraded under load', '0 lost'],
-  back: ['the former chart over newer types, under load', 'refused, nothing changed, 0 lost'],
-  books: [
-    'one gateway back to the former image and forth, a budget in Redis',
-    '0 lost, counted once',
-  ],
   uninstall: ['uninstalled under load', 'nothing lost; only the definitions stay'],
 } as const satisfies Readonly<Record<string, readonly [what: string, bound: string]>>
 

@@ -36,6 +36,7 @@ const failures: Failure[] = []
 const milliseconds: number[] = []
 const beganAt = performance.now()
 let begun = 0
+let sessions = 0
 let tokens = 0
 let answered = 0
 let lost = 0
@@ -44,7 +45,12 @@ let isStopping = false
 function ask(model: string, stream: boolean): Promise<Response> {
   return fetch(`${wanted.url}/v1/chat/completions`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${wanted.key}` },
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${wanted.key}`,
+      // Each request is of another session; their texts are equal.
+      'x-session-id': `session-${++sessions}`,
+    },
     body: JSON.stringify({ model, stream, messages: MESSAGES, max_tokens: wanted.maxTokens }),
   })
 }
