@@ -134,7 +134,10 @@ test('a key that manages LiteLLM or only reads gets no right to call models, and
     section.api_keys.map(({ id }: { id: string }) => id),
     ['key-2', 'key-3'],
   )
-  assert.match(stderr, /keys\.csv:2: no place: allowed_routes of 2 rows: such a key calls no models/)
+  assert.match(
+    stderr,
+    /keys\.csv:2: no place: allowed_routes of 2 rows: such a key calls no models/,
+  )
   assert.match(stderr, /keys\.csv:5: no place: allowed_routes of 1 row: a key has no list of paths/)
   assert.doesNotMatch(stderr, /key_type|total_spend/)
 })
