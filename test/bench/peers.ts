@@ -10,6 +10,7 @@ import { consume, type Reading } from './measure.ts'
 import { startNginx } from './nginx.ts'
 import { bringEnvoy } from './peers/envoy.ts'
 import { bringLiteLlm, bringPortkey } from './peers/gateways.ts'
+import { bringOnwards } from './peers/onwards.ts'
 import type { Peer } from './peers/peer.ts'
 import { bringRouters } from './peers/routers.ts'
 import { type Process, untilReady } from './processes.ts'
@@ -61,7 +62,7 @@ if (problems.length > 0) {
   for (const problem of problems) console.error(problem)
   process.exit(1)
 }
-const peers = [...bringEnvoy(), ...bringRouters(), bringPortkey(), bringLiteLlm()]
+const peers = [...bringEnvoy(), bringOnwards(), ...bringRouters(), bringPortkey(), bringLiteLlm()]
 const directory = mkdtempSync(join(tmpdir(), 'gw-peers-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 const { load, upstream } = compilePrograms(import.meta.dirname)

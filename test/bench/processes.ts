@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const OPEN_FILES = 20_000
 // Each child is stopped when this process ends.
 process.setMaxListeners(64)
-const READY_TIMEOUT_MS = 60_000
+const READY_TIMEOUT_MS = 180_000
 const STOP_TIMEOUT_MS = 3_000
 
 /** The core of the measured process, and the core of the measuring one. */

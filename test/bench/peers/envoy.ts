@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { KEY, PLENTY, ROUTE } from '../gateway.ts'
 import { MEASURED_CORE, startProcess } from '../processes.ts'
-import { bringPython, type Peer } from './peer.ts'
+import { bringPython, type Peer, replace } from './peer.ts'
 
 const ENVOY = '1.40.0'
 const TYPES = 'type.googleapis.com/envoy.extensions'
@@ -22,10 +22,10 @@ export function bringEnvoy(): Peer[] {
     healthPath: HEALTH_PATH,
     start: ({ folder, port, upstreamPort, requestsMax }) => {
       const file = join(folder, 'envoy.json')
-      writeFileSync(
-        file,
-        JSON.stringify(configuration({ port, upstreamPort, isGoverned, requestsMax })),
-      )
+      const listeners = join(folder, 'listeners.json')
+      const settings = { port, isGoverned, requestsMax }
+      replace(listeners, listener({ ...settings, key: KEY }))
+      writeFileSync(file, JSON.stringify(configuration(upstreamPort, listeners)))
       const started = startProcess({
         name: 'envoy',
         core: MEASURED_CORE,
@@ -34,23 +34,27 @@ export function bringEnvoy(): Peer[] {
         outputFile: join(folder, 'output.log'),
         directory: folder,
       })
-      return { process: started }
+      return {
+        process: started,
+        revoke: () => replace(listeners, listener({ ...settings, key: 'another-key' })),
+      }
     },
   }))
 }
 
 interface Settings {
   readonly port: number
-  readonly upstreamPort: number
   readonly isGoverned: boolean
   readonly requestsMax: number | undefined
+  readonly key: string
 }
 
-function configuration({ port, upstreamPort, isGoverned, requestsMax }: Settings) {
+/** A file that Envoy reads again when it is replaced. */
+function listener({ port, isGoverned, requestsMax, key }: Settings) {
   const manager = {
     stat_prefix: 'in',
     http_filters: [
-      ...(isGoverned ? governance(requestsMax) : []),
+      ...(isGoverned ? governance(requestsMax, key) : []),
       extension('filters.http.router', 'Router'),
     ],
     route_config: {
@@ -58,7 +62,9 @@ function configuration({ port, upstreamPort, isGoverned, requestsMax }: Settings
     },
     ...(isGoverned && { access_log: [ACCESS_LOG] }),
   }
-  const listener = {
+  const one = {
+    '@type': 'type.googleapis.com/envoy.config.listener.v3.Listener',
+    name: 'in',
     address: addressOf(port),
     filter_chains: [
       {
@@ -68,13 +74,22 @@ function configuration({ port, upstreamPort, isGoverned, requestsMax }: Settings
       },
     ],
   }
+  return { version_info: key, resources: [one] }
+}
+
+function configuration(upstreamPort: number, listeners: string) {
   const endpoint = { endpoint: { address: addressOf(upstreamPort) } }
   const cluster = {
     name: 'upstream',
     type: 'STATIC',
     load_assignment: { cluster_name: 'upstream', endpoints: [{ lb_endpoints: [endpoint] }] },
   }
-  return { static_resources: { listeners: [listener], clusters: [cluster] } }
+  const source = { path_config_source: { path: listeners }, resource_api_version: 'V3' }
+  return {
+    node: { id: 'one', cluster: 'one' },
+    static_resources: { clusters: [cluster] },
+    dynamic_resources: { lds_config: source },
+  }
 }
 
 function addressOf(port: number) {
@@ -83,7 +98,7 @@ function addressOf(port: number) {
 
 function routes(isGoverned: boolean) {
   const route = { cluster: 'upstream', timeout: '0s' }
-  const health = { match: { path: HEALTH_PATH }, route, typed_per_filter_config: KEYLESS }
+  const health = { match: { path: HEALTH_PATH }, route, typed_per_filter_config: UNLIMITED }
   if (!isGoverned) return [{ match: { prefix: '/' }, route }]
   const isRoute = { string_match: { exact: ROUTE } }
   const byModel = { filter: METADATA, path: [{ key: 'model' }], value: isRoute }
@@ -91,19 +106,21 @@ function routes(isGoverned: boolean) {
 }
 
 /** Its own type name for a filter that is disabled for a path. */
-const KEYLESS = {
-  'envoy.filters.http.api_key_auth': {
-    '@type': 'type.googleapis.com/envoy.config.route.v3.FilterConfig',
-    disabled: true,
-  },
+const DISABLED = {
+  '@type': 'type.googleapis.com/envoy.config.route.v3.FilterConfig',
+  disabled: true,
+}
+const UNLIMITED = {
+  'envoy.filters.http.api_key_auth': DISABLED,
+  'envoy.filters.http.local_ratelimit': DISABLED,
 }
 
 const ALWAYS = { default_value: { numerator: 100 } }
 
-function governance(requestsMax: number | undefined) {
+function governance(requestsMax: number | undefined, key: string) {
   return [
     extension('filters.http.api_key_auth', 'ApiKeyAuth', {
-      credentials: [{ key: KEY, client: 't1' }],
+      credentials: [{ key, client: 't1' }],
       key_sources: [{ header: 'authorization' }],
     }),
     extension('filters.http.json_to_metadata', 'JsonToMetadata', {

@@ -6,7 +6,7 @@ import { MEASURED_CORE, startProcess } from '../processes.ts'
 import { bring, bringPython, type Peer, run } from './peer.ts'
 
 const PORTKEY = '1.15.2'
-const LITELLM = '1.106.0'
+export const LITELLM = '1.106.0'
 
 export function bringPortkey(): Peer {
   const home = bring(`portkey-${PORTKEY}`, (folder) =>

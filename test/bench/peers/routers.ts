@@ -39,7 +39,7 @@ export function bringRouters(): Peer[] {
       name,
       title: `${title} ${version}`,
       healthPath: '/readiness',
-      start: ({ folder, port, secondPort, upstreamPort }) => ({
+      start: ({ folder, port, secondPort, upstreamPort, requestsMax }) => ({
         process: startProcess({
           name,
           core: MEASURED_CORE,
@@ -49,6 +49,7 @@ export function bringRouters(): Peer[] {
             ...['--host', '127.0.0.1', '--port', String(port)],
             ...['--prometheus-host', '127.0.0.1', '--prometheus-port', String(secondPort)],
             ...['--worker-urls', `http://127.0.0.1:${upstreamPort}`, '--policy', 'round_robin'],
+            ...(requestsMax === undefined ? [] : atMost(requestsMax)),
           ],
           outputFile: join(folder, 'output.log'),
           directory: folder,
@@ -56,4 +57,9 @@ export function bringRouters(): Peer[] {
       }),
     }
   })
+}
+
+/** Their cap is of running requests; what is beyond it does not wait. */
+function atMost(requestsMax: number): string[] {
+  return ['--max-concurrent-requests', String(requestsMax), '--queue-size', '0']
 }
