@@ -1,121 +1,123 @@
 /** The checks: each starts a system with its limits, does harm or sends requests, and returns its figures. */
 import { setTimeout as delay } from 'node:timers/promises'
 import {
-  type Asking,
-  askFor,
   event,
   type FakeUpstream,
   type Reply,
   startUpstream,
   whole,
 } from '../../helpers/fake-upstream.ts'
-import { startRedis } from '../../helpers/redis-server.ts'
 import { until } from '../../helpers/until.ts'
 import { ROUTE } from '../gateway.ts'
-import { type Check, MICRO, PRICE, type Running, type System, type Terms } from './system.ts'
-
-export type Figures = Partial<Record<Check, number>>
+import { mustServe, OK, servedAtOnce, settled, statusOf, stream, timed } from './requests.ts'
+import {
+  type Check,
+  type Figures,
+  MICRO,
+  NEVER,
+  PRICE,
+  type Running,
+  SLOT_SECONDS_MAX,
+  type Store,
+  type System,
+  type Terms,
+} from './system.ts'
 
 const CAP = 10
 const AT_ONCE = 64
 const SLOTS = 4
-const SLOT_SECONDS_MAX = 90
 const LOST_REQUESTS = 20
 const LOST_EVERY_MS = 50
 const WORDS = 20
-const OK = 200
+const SLOW_MS = 300
 /** The number that an upstream reports for the prompt of `askFor`: a word. */
 const PROMPT_TOKENS = 7
-/** An answer of ten tokens. */
-const FIELDS = { model: ROUTE, max_tokens: 3 }
 
-export async function overshoot(system: System): Promise<Figures> {
-  // All are admitted before any is settled.
-  const slow: Reply = async (outgoing, asked) => {
-    await delay(300)
-    await whole()(outgoing, asked)
-  }
-  return await checking(system, { requestsMax: CAP }, slow, async (running) => {
-    const statuses = await Promise.all(Array.from({ length: AT_ONCE }, () => statusOf(running)))
-    const served = statuses.filter((status) => status === OK).length
-    return { overshoot: Math.max(0, (100 * (served - CAP)) / CAP) }
+export const RUNS: Readonly<Record<Check, (system: System) => Promise<Figures>>> = {
+  cap,
+  slots,
+  store: lost,
+  revocation,
+  'cached tokens': cached,
+  aborted,
+}
+
+/** All are admitted before any is settled. */
+const slow: Reply = async (outgoing, asked) => {
+  await delay(SLOW_MS)
+  await whole()(outgoing, asked)
+}
+
+async function cap(system: System): Promise<Figures> {
+  return await checking(system, { requestsMax: CAP }, slow, async ({ running }) => {
+    const beyond = (count: number) => (100 * (count - CAP)) / CAP
+    let served = await servedAtOnce(running, system.atOnceMax ?? AT_ONCE)
+    const atOnce = beyond(served)
+    if (!system.isBudget) return { atOnce }
+    while (served < AT_ONCE && (await statusOf(running, served)) === OK) served++
+    return { atOnce, inAll: beyond(served) }
   })
 }
 
 /** A killed process cannot give back the slots of its requests. */
-export async function slots(system: System): Promise<Figures> {
-  const redis = await startRedis()
-  const upstream = await startUpstream(endless)
-  const terms = { upstreamUrl: upstream.url, slots: SLOTS, storeSocket: redis.socket }
-  try {
-    const first = await system.start(terms)
-    const streams = Array.from({ length: SLOTS }, () => stream(first))
-    await Promise.all(streams.map(({ head }) => head))
-    await first.kill()
-    const second = await system.start(terms)
+async function slots(system: System): Promise<Figures> {
+  const streamed = endless()
+  const reply: Reply = (outgoing, asked) => (asked.body.stream ? streamed : slow)(outgoing, asked)
+  return await checking(system, { slots: SLOTS }, reply, async ({ running }) => {
+    const heads = await Promise.all(Array.from({ length: SLOTS }, () => stream(running).head))
+    if (heads.some(({ statusCode }) => statusCode !== OK)) {
+      throw new Error(`${system.name} refused a stream although a slot was free.`)
+    }
+    const next = await running.kill()
     try {
       await delay(1_000)
-      const free = await admittedAtOnce(second)
       const began = performance.now()
-      await until(
-        'all slots are free',
-        async () => (await admittedAtOnce(second)) === SLOTS,
-        SLOT_SECONDS_MAX,
-      )
-      return { slots: SLOTS - free, slotSeconds: (performance.now() - began) / 1_000 }
+      const free = await servedAtOnce(next, SLOTS)
+      let [seconds, now] = [0, free]
+      while (now < SLOTS && seconds < SLOT_SECONDS_MAX) {
+        now = await servedAtOnce(next, SLOTS)
+        seconds = (performance.now() - began) / 1_000
+      }
+      return { slots: SLOTS - free, slotSeconds: now < SLOTS ? NEVER : seconds }
     } finally {
-      await second.stop()
+      await next.stop()
     }
-  } finally {
-    await upstream.close()
-    await redis.stop()
-  }
+  })
 }
 
-/** How many of `SLOTS` streams begin; they end again. */
-async function admittedAtOnce(running: Running): Promise<number> {
-  const asked = Array.from({ length: SLOTS }, () => stream(running))
-  const heads = await Promise.all(asked.map(({ head }) => head))
-  for (const one of asked) one.leave()
-  await delay(100)
-  return heads.filter(({ statusCode }) => statusCode === OK).length
+async function lost(system: System): Promise<Figures> {
+  return await checking(system, {}, whole(), async ({ running, store }) => {
+    await mustServe(system, running)
+    await store?.end()
+    const asked: Promise<{ status: number; ms: number }>[] = []
+    for (let index = 0; index < LOST_REQUESTS; index++) {
+      asked.push(timed(() => statusOf(running, index)))
+      await delay(LOST_EVERY_MS)
+    }
+    const answers = await Promise.all(asked)
+    const served = answers.filter(({ status }) => status === OK).length
+    return {
+      lost: (100 * served) / LOST_REQUESTS,
+      lostMs: Math.max(...answers.map(({ ms }) => ms)),
+    }
+  })
 }
 
-export async function lost(system: System): Promise<Figures> {
-  const redis = await startRedis()
-  try {
-    return await checking(system, { storeSocket: redis.socket }, whole(), async (running) => {
-      await statusOf(running)
-      redis.signal('SIGKILL')
-      await redis.exited
-      const asked: Promise<{ status: number; ms: number }>[] = []
-      for (let index = 0; index < LOST_REQUESTS; index++) {
-        asked.push(timed(() => statusOf(running)))
-        await delay(LOST_EVERY_MS)
-      }
-      const answers = await Promise.all(asked)
-      const served = answers.filter(({ status }) => status === OK).length
-      return {
-        lost: (100 * served) / LOST_REQUESTS,
-        lostMs: Math.max(...answers.map(({ ms }) => ms)),
-      }
-    })
-  } finally {
-    await redis.stop()
-  }
-}
-
-export async function revocation(system: System): Promise<Figures> {
-  return await checking(system, {}, whole(), async (running) => {
-    if ((await statusOf(running)) !== OK) throw new Error(`${system.name} refused a good key.`)
+/** Until all processes refuse it. */
+async function revocation(system: System): Promise<Figures> {
+  return await checking(system, {}, whole(), async ({ running }) => {
+    await mustServe(system, running)
     const began = performance.now()
     await running.revoke?.()
-    await until('the key is refused', async () => (await statusOf(running)) !== OK)
+    const refused = running.urls.map((_, index) =>
+      until('the key is refused', async () => (await statusOf(running, index)) !== OK),
+    )
+    await Promise.all(refused)
     return { revocation: performance.now() - began }
   })
 }
 
-export async function cached(system: System): Promise<Figures> {
+async function cached(system: System): Promise<Figures> {
   const usage = {
     prompt_tokens: 1_000,
     completion_tokens: 10,
@@ -123,15 +125,17 @@ export async function cached(system: System): Promise<Figures> {
     prompt_tokens_details: { cached_tokens: 800 },
   }
   const price = (200 * PRICE.input + 800 * PRICE.cached_input + 10 * PRICE.output) * MICRO
-  return await checking(system, {}, whole('hello', usage), async (running) => {
-    await statusOf(running)
+  return await checking(system, {}, whole('hello', usage), async ({ running }) => {
+    await mustServe(system, running)
     return { cached: (await settled(running)) / price }
   })
 }
 
 /** The upstream reports no usage to a client that leaves. */
-export async function aborted(system: System): Promise<Figures> {
-  return await checking(system, {}, endless, async (running, upstream) => {
+async function aborted(system: System): Promise<Figures> {
+  let generated = 0
+  const counting = endless(() => generated++)
+  return await checking(system, {}, counting, async ({ running, upstream }) => {
     const asking = stream(running)
     await until('the words are here', () => asking.text().split('word').length > WORDS)
     asking.leave()
@@ -141,64 +145,45 @@ export async function aborted(system: System): Promise<Figures> {
   })
 }
 
-let generated = 0
-
 /** A word each 10 ms until the client leaves. */
-const endless: Reply = async (outgoing) => {
-  generated = 0
-  outgoing.writeHead(OK, { 'content-type': 'text/event-stream' })
-  while (!outgoing.destroyed) {
-    const choice = { index: 0, delta: { content: ' word' }, finish_reason: null }
-    outgoing.write(event({ object: 'chat.completion.chunk', choices: [choice] }))
-    generated++
-    await delay(10)
+function endless(onWord = () => {}): Reply {
+  const choice = { index: 0, delta: { content: ' word' }, finish_reason: null }
+  const shape = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'served' }
+  return async (outgoing) => {
+    outgoing.writeHead(OK, { 'content-type': 'text/event-stream' })
+    while (!outgoing.destroyed) {
+      outgoing.write(event({ ...shape, choices: [choice] }))
+      onWord()
+      await delay(10)
+    }
   }
 }
 
-/** Once it no longer changes. */
-async function settled(running: Running): Promise<number> {
-  let last = -1
-  await until('the charge is settled', async () => {
-    const before = last
-    await delay(200)
-    last = (await running.spent?.()) ?? 0
-    return last > 0 && last === before
-  })
-  return last
+interface Checked {
+  readonly running: Running
+  readonly upstream: FakeUpstream
+  readonly store: Store | undefined
 }
 
 async function checking(
   system: System,
-  terms: Omit<Terms, 'upstreamUrl'>,
+  terms: Omit<Terms, 'upstreamUrl' | 'store'>,
   reply: Reply,
-  check: (running: Running, upstream: FakeUpstream) => Promise<Figures>,
+  check: (checked: Checked) => Promise<Figures>,
 ): Promise<Figures> {
   const upstream = await startUpstream(reply)
+  upstream.vendor = { takesAll: 'Routers add members of vLLM and SGLang to each request.' }
+  upstream.models = { object: 'list', data: [{ id: ROUTE, object: 'model' }] }
+  const store = await system.startStore?.()
   try {
-    const running = await system.start({ ...terms, upstreamUrl: upstream.url })
+    const running = await system.start({ ...terms, upstreamUrl: upstream.url, store })
     try {
-      return await check(running, upstream)
+      return await check({ running, upstream, store })
     } finally {
       await running.stop()
     }
   } finally {
     await upstream.close()
+    await store?.stop()
   }
-}
-
-function stream({ url, key }: Running): Asking {
-  return askFor(url, key, { model: ROUTE, stream: true })
-}
-
-/** 0 if the connection broke. */
-async function statusOf({ url, key }: Running): Promise<number> {
-  return await askFor(url, key, FIELDS).over.then(
-    ({ status }) => status,
-    () => 0,
-  )
-}
-
-async function timed(work: () => Promise<number>): Promise<{ status: number; ms: number }> {
-  const began = performance.now()
-  return { status: await work(), ms: performance.now() - began }
 }

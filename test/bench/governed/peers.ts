@@ -1,56 +1,71 @@
-/** Other systems with the checks that they have without a further service. */
+/** Peers of the benchmark that have a cap and, some of them, keys that can be taken away while they run. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../helpers/free-port.ts'
-import { KEY } from '../gateway.ts'
+import { KEY, ROUTE } from '../gateway.ts'
 import { bringEnvoy } from '../peers/envoy.ts'
-import { type Process, untilReady } from '../processes.ts'
-import type { Running, System } from './system.ts'
+import { bringOnwards } from '../peers/onwards.ts'
+import type { Peer } from '../peers/peer.ts'
+import { bringRouters } from '../peers/routers.ts'
+import { untilReady } from '../processes.ts'
+import type { Running, System, Terms } from './system.ts'
 
-const NO_ACCOUNTS = 'it keeps no accounts of money'
-const NO_STORE = 'it shares its limits through a further service only'
+const RATE = 'a rate of requests'
+const LOCAL = 'it counts within one process'
+const NO_MONEY = 'it charges nothing'
+const ALONE = { slots: LOCAL, store: LOCAL, 'cached tokens': NO_MONEY, aborted: NO_MONEY }
+const ENVOY_ALONE =
+  'it counts within one process; [a shared rate](https://www.envoyproxy.io/docs/envoy/latest/configuration/http/http_filters/rate_limit_filter) needs a separate service'
+const SMG_ALONE =
+  'it counts within one process; [limits of a tenant](https://raw.githubusercontent.com/smg-project/smg-docs/main/src/lib/content/reference/tenant-rate-limiting.md) do not apply to model servers with HTTP'
 
-/** Its rate is the cap: it has no budget. */
 export function envoySystem(): System {
-  const peer = bringEnvoy().find(({ name }) => name === 'envoy-governed')
-  if (peer === undefined) throw new Error('Envoy is not among the peers.')
-  return {
-    name: peer.title,
-    lacks: {
-      slots: NO_STORE,
-      slotSeconds: NO_STORE,
-      lost: NO_STORE,
-      lostMs: NO_STORE,
-      revocation: 'its keys are in its static configuration; a change needs a control plane',
-      cached: NO_ACCOUNTS,
-      aborted: NO_ACCOUNTS,
-    },
-    async start({ upstreamUrl, requestsMax }) {
-      const folder = mkdtempSync(join(tmpdir(), 'gw-governed-'))
-      const port = await freePort()
-      const options = { folder, port, secondPort: await freePort() }
-      const upstreamPort = Number(new URL(upstreamUrl).port)
-      const { process } = peer.start({ ...options, upstreamPort, requestsMax })
-      await untilReady(process, `http://127.0.0.1:${port}${peer.healthPath}`)
-      return running(process, port, folder)
-    },
-  }
+  const envoy = bringEnvoy().find(({ name }) => name === 'envoy-governed')
+  if (envoy === undefined) throw new Error('Envoy is not among the peers.')
+  return systemOf(envoy, RATE, { ...ALONE, slots: ENVOY_ALONE, store: ENVOY_ALONE })
 }
 
-function running(started: Process, port: number, folder: string): Running {
+export function onwardsSystem(): System {
+  return systemOf(bringOnwards(), RATE, ALONE)
+}
+
+export function routerSystems(): System[] {
+  return bringRouters().map((peer) => {
+    const revocation =
+      peer.name === 'vllm-router' ? 'it checks no key' : 'its keys are arguments of its start'
+    const own = peer.name === 'smg' ? { slots: SMG_ALONE, store: SMG_ALONE } : {}
+    return systemOf(peer, 'running requests', { ...ALONE, ...own, revocation })
+  })
+}
+
+function systemOf(peer: Peer, cap: string, lacks: System['lacks']): System {
+  return { name: peer.title, cap, lacks, start: (terms) => start(peer, terms) }
+}
+
+async function start(peer: Peer, terms: Terms): Promise<Running> {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-governed-'))
+  const [port, secondPort] = [await freePort(), await freePort()]
+  const upstreamPort = Number(new URL(terms.upstreamUrl).port)
+  const { requestsMax } = terms
+  const started = peer.start({ folder, port, secondPort, upstreamPort, requestsMax })
+  const url = `http://127.0.0.1:${port}`
+  await untilReady(started.process, `${url}${peer.healthPath}`)
   const stop = async () => {
-    await started.stop()
+    await started.process.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-  return { url: `http://127.0.0.1:${port}`, key: KEY, kill: stop, stop }
+  return {
+    urls: [url],
+    key: KEY,
+    model: ROUTE,
+    async kill() {
+      await stop()
+      return await start(peer, terms)
+    },
+    async revoke() {
+      started.revoke?.()
+    },
+    stop,
+  }
 }
-
-/** Systems whose books are not checked here, and why. */
-export const ABSENT: readonly (readonly [name: string, reason: string])[] = [
-  ['LiteLLM', 'its keys with limits, its budgets and its spend need PostgreSQL'],
-  ['Portkey', 'its open gateway has no keys, limits or budgets'],
-  ['vllm-router', 'it checks no key and has no budgets'],
-  ['sglang-router, smg', 'they check a key and have no budgets'],
-  ['Bifrost, onwards, any-llm', 'not brought yet'],
-]

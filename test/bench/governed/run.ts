@@ -1,92 +1,87 @@
 /**
- * `make bench-governed`: the books of this gateway and of others, each check several times; writes `results.md`.
- * `node test/bench/governed/run.ts [TIMES] [SYSTEM ...]` with these systems only, printed only.
+ * `make bench-governed`: the books of this gateway and of others, each check several times; writes
+ * `figures.generated.json`, and from it `results.md`. `node test/bench/governed/run.ts [TIMES] [SYSTEM ...]` with these
+ * systems only; prints only if TIMES is less than seven.
  */
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { join, resolve } from 'node:path'
-import { interval } from '../medians.ts'
-import { table } from '../report.ts'
+import { describeRedis } from '../redis.ts'
 import { describeMachine, missingTools } from '../tools.ts'
-import { aborted, cached, type Figures, lost, overshoot, revocation, slots } from './checks.ts'
-import { gw } from './gw.ts'
-import { ABSENT, envoySystem } from './peers.ts'
-import { CHECKS, type Check, type System } from './system.ts'
+import { RUNS } from './checks.ts'
+import { type Measured, page, rowOf } from './page.ts'
+import { CHECKS, type Check, type Figure, type System } from './system.ts'
+import { SYSTEMS } from './systems.ts'
 
 /** Fewer values have no interval. */
 const TIMES = 7
+const SLOW_TIMES = 3
 
-const RUNS: readonly (readonly [Check, (system: System) => Promise<Figures>])[] = [
-  ['overshoot', overshoot],
-  ['slots', slots],
-  ['lost', lost],
-  ['revocation', revocation],
-  ['cached', cached],
-  ['aborted', aborted],
+const [times = String(TIMES), ...names] = process.argv.slice(2)
+const unknown = names.filter((name) => !(name in SYSTEMS))
+const problems = [
+  ...missingTools(),
+  ...unknown.map(
+    (name) => `${name} is not a system; the systems are ${Object.keys(SYSTEMS).join(', ')}`,
+  ),
+  ...(Number(times) >= 1 ? [] : [`TIMES is ${times}; write a number of at least 1`]),
 ]
-
-type All = Map<Check, number[]>
-
-const problems = missingTools()
 if (problems.length > 0) {
   for (const problem of problems) console.error(problem)
   process.exit(1)
 }
-const [times = String(TIMES), ...names] = process.argv.slice(2)
-const wanted = (name: string) =>
-  names.length === 0 || names.some((one) => name.toLowerCase().startsWith(one.toLowerCase()))
-const systems = [...(wanted('gw') ? [gw] : []), ...(wanted('envoy') ? [envoySystem()] : [])]
-const figures = new Map<System, All>()
-for (const system of systems) figures.set(system, await measured(system))
-const text = page()
-console.log(text)
-if (process.argv.length === 2) writeFileSync(join(import.meta.dirname, 'results.md'), text)
-
-async function measured(system: System): Promise<All> {
-  const all: All = new Map()
-  for (const [check, run] of RUNS) {
-    if (system.lacks[check] !== undefined) continue
-    for (let time = 0; time < Number(times); time++) {
-      const got = Object.entries(await run(system)) as [Check, number][]
-      for (const [name, value] of got) all.set(name, [...(all.get(name) ?? []), value])
-    }
-    console.error(`${system.name}: ${check} is done`)
+const wanted = names.length === 0 ? Object.keys(SYSTEMS) : names
+const root = resolve(import.meta.dirname, '../../..')
+const load = `load of the last 15 minutes: ${Math.round(loadavg()[2] ?? 0)}`
+const machine = [...describeMachine(root), describeRedis(), load]
+let hasFailed = false
+for (const name of wanted) {
+  for (const system of SYSTEMS[name]?.() ?? []) {
+    const measured = await measure(system)
+    hasFailed ||= Object.keys(measured.failed).length > 0
+    console.log(rowOf(measured).join(' | '))
+    if (Number(times) >= TIMES) keep(measured)
   }
-  return all
+}
+if (hasFailed) process.exitCode = 1
+
+/** A system's figures replace its earlier ones; those of others stay, with their dates. */
+function keep(measured: Measured): void {
+  const file = join(import.meta.dirname, 'figures.generated.json')
+  const kept: Measured[] = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
+  const isSame = ({ name }: Measured) => name === measured.name
+  const all = kept.some(isSame)
+    ? kept.map((one) => (isSame(one) ? measured : one))
+    : [...kept, measured]
+  writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`)
+  writeFileSync(join(import.meta.dirname, 'results.md'), page(all, machine))
 }
 
-function page(): string {
-  const rows = (Object.keys(CHECKS) as Check[]).map((check) => [
-    CHECKS[check],
-    ...systems.map((system) => cell(figures.get(system)?.get(check) ?? [])),
-  ])
-  const lacking = systems.flatMap(({ name, lacks }) =>
-    (Object.keys(lacks) as Check[]).map((check) => [name, CHECKS[check], lacks[check] ?? '']),
-  )
-  const root = resolve(import.meta.dirname, '../../..')
-  return [
-    '# Governed: the books',
-    '',
-    `Made by \`make bench-governed\` on ${new Date().toISOString().slice(0, 10)}: each check ${times} times, the median with an interval that`,
-    'contains the median of a longer measurement in 19 of 20 cases. A dash: see the second table.',
-    '',
-    ...describeMachine(root).map((line) => `- ${line}`),
-    '',
-    ...table(['', ...systems.map(({ name }) => name)], rows),
-    '',
-    '## What could not be had',
-    '',
-    ...table(
-      ['system', 'check', 'why'],
-      [...lacking, ...ABSENT.map(([name, reason]) => [name, 'all', reason])],
-    ),
-    '',
-  ].join('\n')
+/** A check that fails leaves the others of its system. */
+async function measure(system: System): Promise<Measured> {
+  const count = system.isSlow ? Math.min(Number(times), SLOW_TIMES) : Number(times)
+  const values: Partial<Record<Figure, number[]>> = {}
+  const failed: Partial<Record<Check, string>> = {}
+  for (const check of CHECKS.filter((one) => system.lacks[one] === undefined)) {
+    try {
+      for (let time = 0; time < count; time++) {
+        const figures = Object.entries(await RUNS[check](system)) as [Figure, number][]
+        for (const [figure, value] of figures) values[figure] = [...(values[figure] ?? []), value]
+      }
+      console.error(`${system.name}: ${check} is done`)
+    } catch (error) {
+      failed[check] = firstSentence(error)
+      console.error(`${system.name}: ${check} failed:`, error)
+    }
+  }
+  const { name, cap, lacks, remark } = system
+  const date = new Date().toISOString().slice(0, 10)
+  const known = { name, cap, lacks, ...(remark !== undefined && { remark }) }
+  return { ...known, date, times: count, values, failed }
 }
 
-function cell(values: readonly number[]): string {
-  if (values.length === 0) return '–'
-  const { low, middle, high } = interval(values)
-  const shown = (value: number) =>
-    value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 2 : 0 })
-  return `${shown(middle)} (${shown(low)}–${shown(high)})`
+/** Without its full stop. */
+function firstSentence(error: unknown): string {
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+  return line.replace(/\.$/, '')
 }
