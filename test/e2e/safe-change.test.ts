@@ -91,7 +91,7 @@ async function state(): Promise<{ readonly generation: number; readonly status: 
 }
 
 async function kill(what: (typeof FAULTS)[number]): Promise<void> {
-  const now = ['--grace-period=0', '--force', '--wait=false']
+  const now = ['--grace-period=1', '--wait=false', '--ignore-not-found']
   const first = async (space: string, select: string) => {
     const get = ['get', 'pods', '-l', select, '-o', 'jsonpath={.items[0].metadata.name}']
     const name = await world.kubectl(['-n', space, ...get])
@@ -167,6 +167,7 @@ test('Verified is never true for a generation whose route does not answer', asyn
     const verified = status.conditions.find(({ type }) => type === 'Verified')
     if (verified?.status === 'True' && !works) seen.wrong++
     seen[works ? 'good' : 'bad']++
+    process.stdout.write(`${JSON.stringify(seen)}\n`)
   }
   const { samples, wrong, good, bad } = seen
   show(
