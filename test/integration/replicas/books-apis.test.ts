@@ -252,10 +252,11 @@ test(`${REQUESTS} requests of every API with faults and disconnecting clients: t
   for (const { process } of replicas.fronts)
     cost += (await new Front(process, '').value('gw_tenant_cost_usd_total{tenant="acme"}')) * 1e9
   assert.equal(Math.round(cost), books.nanos)
-  const lines = (await eventLines()).map((line) => JSON.parse(line))
+  let lines: Event[] = []
   await until('every event has arrived', async () => {
-    const arrived = Math.min(receiver.posted.size, receiver.records.size)
-    return arrived === lines.length && lines.length === (await eventLines()).length
+    lines = (await eventLines()).map((line) => JSON.parse(line) as Event)
+    const arrived = [lines.length, receiver.posted.size, receiver.records.size]
+    return new Set(arrived).size === 1 && sumOf(lines).tokens === books.tokens
   })
   for (const facts of [lines, [...receiver.posted.values()], [...receiver.records.values()]]) {
     const { length: attempts } = facts
@@ -273,6 +274,10 @@ interface Facts {
   readonly input_tokens: number
   readonly output_tokens: number
   readonly cost_nano_usd: number
+}
+
+interface Event extends Facts {
+  readonly id: string
 }
 
 function sumOf(events: readonly Facts[]) {
