@@ -6,8 +6,10 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const OPEN_FILES = 20_000
-// Each child is stopped when this process ends.
+// Each child is stopped when this process ends, also by a signal, which would leave them.
 process.setMaxListeners(64)
+process.once('SIGINT', () => process.exit(130))
+process.once('SIGTERM', () => process.exit(143))
 const READY_TIMEOUT_MS = 180_000
 const STOP_TIMEOUT_MS = 3_000
 

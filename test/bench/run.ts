@@ -56,7 +56,6 @@ async function main(settings: Arguments): Promise<void> {
   stayOffMeasuredCore()
   const directory = mkdtempSync(join(tmpdir(), 'gw-bench-'))
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
   const programs = compilePrograms(import.meta.dirname)
   const readings = await measureAll(settings, programs, directory)
   const report = writeReport(readings, [...describeMachine(root), describeRedis()], settings.plan)
