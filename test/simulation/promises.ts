@@ -214,8 +214,8 @@ function bookOf(
 }
 
 /**
- * The store charges the whole slice of a crashed gateway, including what its running requests held
- * of it.
+ * The store charges the whole slice of a crashed gateway: what was idle, and what its requests held of it at its last claim,
+ * also those that ended after that.
  */
 function unseen(
   limits: readonly (number | undefined)[],
@@ -223,10 +223,11 @@ function unseen(
   { plan, lives }: Past,
 ): number {
   if (!plan.mishaps.some(({ what }) => what === 'crash')) return 0
-  const held = lives.reduce(
-    (sum, life) => sum + (life.state === 'crashed' ? life.plan.estimate : 0),
-    0,
-  )
+  const held = lives.reduce((sum, life) => {
+    if (life.state === 'crashed') return sum + life.plan.estimate
+    const isUnclaimed = life.state === 'ended' && life.isHere && hasCrashed(life, { plan })
+    return isUnclaimed ? sum + Math.max(0, life.plan.estimate - life.used) : sum
+  }, 0)
   return held + SLICES * Math.max(...limits.map((limit) => (limit ?? 0) / unit))
 }
 
@@ -245,12 +246,13 @@ function isInWindow(moment: number, kind: Kind, { plan }: Past): boolean {
 
 /**
  * Without the store a gateway uses the store's clock as last received, minus the travel time of the
- * answer; a gateway that never received it uses its own clock, which may be wrong.
+ * answer, and its own clock drifts meanwhile; a gateway that never received it uses its own clock, which may be wrong.
  */
 function momentsOf(life: Life, { plan }: Past): number[] {
   if (!life.isLocal && !life.isHere) return life.admittedAt === undefined ? [] : [life.admittedAt]
   const at = plan.wall + life.runsFrom
-  return [at, at - DEADLINE_MS, at + (plan.skews[life.plan.gateway] ?? 0)]
+  const { [life.plan.gateway]: drift = 0 } = plan.drifts
+  return [at, at - DEADLINE_MS, at + drift, at + (plan.skews[life.plan.gateway] ?? 0)]
 }
 
 function mayCount(life: Life, kind: Kind, past: Past): boolean {
@@ -268,7 +270,7 @@ function isSure(life: Life, kind: Kind, past: Past): boolean {
   return momentsOf(life, past).every((moment) => isInWindow(moment, kind, past))
 }
 
-function hasCrashed({ id }: Life, { plan }: Past): boolean {
+function hasCrashed({ id }: Life, { plan }: Pick<Past, 'plan'>): boolean {
   return plan.mishaps.some((one) => one.what === 'crash' && id.startsWith(`g${one.gateway}-`))
 }
 
