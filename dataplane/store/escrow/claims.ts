@@ -229,7 +229,9 @@ export class Claims {
 
   #failed(holding: Holding, sent?: SentClaim, isUnsent = false): void {
     holding.isSending = false
-    if (sent !== undefined) {
+    // Else it would be due at once, again and again, while its windows cannot be read.
+    if (sent === undefined) holding.dueAt = Number.POSITIVE_INFINITY
+    else {
       holding.takeBack(sent, isUnsent)
       if (sent.more !== undefined) this.onAnswer(holding, false)
     }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { LEASE_MS } from '../../../dataplane/accounts/store.ts'
-import type { Link } from '../../../dataplane/store/redis/link.ts'
+import { type Link, StoreAway } from '../../../dataplane/store/redis/link.ts'
 import { limitedRules } from '../../helpers/store/limited-rules.ts'
 import { atTime } from '../../helpers/store/script-time.ts'
 import { aRule, tokens, verdict } from '../../helpers/store/world.ts'
@@ -97,4 +97,34 @@ test('a claim that comes a second time, when leases have expired, leaves no slot
   await again()
   // The request that the slice covers.
   assert.equal(await running(), 1)
+})
+
+test('a claim whose windows cannot be read is not sent again at once', async () => {
+  const waits: number[] = []
+  const due: (() => void)[] = []
+  const slices = {
+    isTogether: true,
+    hears: () => true,
+    schedule(ms: number, call: () => void) {
+      waits.push(ms)
+      due.push(call)
+      return () => undefined
+    },
+  }
+  let isAway = false
+  const timed = atTime(bench.link, bench.clock.wall)
+  const link: Link = {
+    run: (...call) => (isAway ? Promise.reject(new StoreAway('open', false)) : timed.run(...call)),
+  }
+  const store = aStore(link, { replica: 'one', clock: bench.clock, slices })
+  for (let asked = 0; asked < ASKED; asked++) await store.admit({ ...PLAIN, id: `r${asked}` })
+  isAway = true
+  // Now this process has usage in windows that it has not read.
+  const settling = { tenant: 'acme', id: 'r0', used: tokens(1), budget: undefined }
+  await assert.rejects(async () => await store.settle(settling), StoreAway)
+  waits.length = 0
+  bench.clock.pass(100)
+  for (const call of due.splice(0)) call()
+  while (waits.length === 0) await turn()
+  assert.ok(Math.min(...waits) >= 100, `${waits}`)
 })
