@@ -1,7 +1,13 @@
 /** The running requests of this process in the shared store. The process keeps them, because the store may lose its data. */
-
 import { larger, NOTHING, sane, smaller } from '../../accounts/amounts.ts'
-import type { Amount, Beat, BudgetRule, Settlement, Settling } from '../../accounts/store.ts'
+import type {
+  Amount,
+  Beat,
+  BudgetRule,
+  Extension,
+  Settlement,
+  Settling,
+} from '../../accounts/store.ts'
 import { Present } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
 import { NO_CAP } from './asking.ts'
@@ -32,7 +38,6 @@ const CHECKED = 64
 const CALLS_MAX = 32
 
 const ALREADY_CHARGED: Settlement = { charged: false, crossed: [] }
-
 const RENEWED = 1
 const EXPIRED = 2
 
@@ -110,8 +115,31 @@ export class RunningRequests {
     return settlement
   }
 
-  /** The part holds the amount as well; false if its budget has no room. */
-  async grow(part: Part, budget: BudgetRule | undefined, whole: Amount): Promise<boolean> {
+  /** The request holds the amount in all its accounts, or what was counted of it; false if a budget has no room. */
+  async extend({
+    id,
+    budget,
+    scoped = [],
+    estimate,
+    isCount = false,
+  }: Extension): Promise<boolean> {
+    const running = this.#running.get(id)
+    if (running === undefined || running.settled !== undefined) return false
+    const wanted = sane(estimate)
+    if (isCount) {
+      const lowered = [running, ...running.others].map((part) => this.#lower(part, wanted))
+      return (await Promise.all(lowered)).every((one) => one)
+    }
+    const ruleOf = ({ scope: own }: Part) => scoped.find(({ scope }) => scope.id === own?.id)?.rule
+    // A hold that grew in only one account is still an upper bound.
+    const grown = await Promise.all([
+      this.#grow(running, budget, wanted),
+      ...running.others.map((part) => this.#grow(part, ruleOf(part), wanted)),
+    ])
+    return grown.every((one) => one)
+  }
+
+  async #grow(part: Part, budget: BudgetRule | undefined, whole: Amount): Promise<boolean> {
     const wanted = countedIn(part.scope, whole)
     const caps = [budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP] as const
     if (!(await this.#changeHold(part, wanted, [...caps, 0]))) return false
@@ -119,8 +147,7 @@ export class RunningRequests {
     return true
   }
 
-  /** The part holds what was counted, which is less. */
-  async lower(part: Part, whole: Amount): Promise<boolean> {
+  async #lower(part: Part, whole: Amount): Promise<boolean> {
     const counted = countedIn(part.scope, whole)
     if (!(await this.#changeHold(part, counted, [NO_CAP, NO_CAP, 1]))) return false
     part.reserved = smaller(part.reserved, larger(counted, part.used))

@@ -192,27 +192,7 @@ export class RedisStore implements Store {
   }
 
   async extend(extension: Extension): Promise<boolean> {
-    const { id, budget, scoped = [], estimate, isCount = false } = extension
-    if (this.#escrow?.has(id)) return await this.#escrow.extend(extension)
-    const running = this.#running.get(id)
-    if (running === undefined || running.settled !== undefined) return false
-    const wanted = sane(estimate)
-    if (isCount) {
-      const lowered = [running, ...running.others].map((part) => this.#running.lower(part, wanted))
-      return (await Promise.all(lowered)).every((one) => one)
-    }
-    // A hold that grew in only one account is still an upper bound.
-    const grown = await Promise.all([
-      this.#running.grow(running, budget, wanted),
-      ...running.others.map((part) =>
-        this.#running.grow(
-          part,
-          scoped.find(({ scope }) => scope.id === part.scope?.id)?.rule,
-          wanted,
-        ),
-      ),
-    ])
-    return grown.every((one) => one)
+    return await (this.#escrow?.has(extension.id) ? this.#escrow : this.#running).extend(extension)
   }
 
   renew(beats: readonly Beat[]): Promise<readonly string[]> {

@@ -18,18 +18,22 @@ const bench = aStoreBench()
 /** A store, and what it needs to have slices for a tenant. */
 function sliced() {
   const due: (() => void)[] = []
+  const waits: number[] = []
   const slices = {
     isTogether: true,
     hears: () => true,
-    schedule(_: number, call: () => void) {
+    schedule(ms: number, call: () => void) {
+      waits.push(ms)
       due.push(call)
       return () => undefined
     },
   }
+  const network = { isAway: false }
   const timed = atTime(bench.link, bench.clock.wall)
   const claims: (() => Promise<unknown>)[] = []
   const link: Link = {
     async run(...call) {
+      if (network.isAway) throw new StoreAway('open', false)
       const reply = await timed.run(...call)
       if (call[0].name === 'claim') claims.push(() => timed.run(...call))
       return reply
@@ -55,7 +59,7 @@ function sliced() {
     while (claims.length === before) await turn()
     return () => claims.at(-1)?.()
   }
-  return { store, isCovered, untilCovered, claimAgain }
+  return { store, due, waits, network, isCovered, untilCovered, claimAgain }
 }
 
 const PLAIN = { tenant: 'acme', rules: aRule(), estimate: tokens(1) }
@@ -100,25 +104,9 @@ test('a claim that comes a second time, when leases have expired, leaves no slot
 })
 
 test('a claim whose windows cannot be read is not sent again at once', async () => {
-  const waits: number[] = []
-  const due: (() => void)[] = []
-  const slices = {
-    isTogether: true,
-    hears: () => true,
-    schedule(ms: number, call: () => void) {
-      waits.push(ms)
-      due.push(call)
-      return () => undefined
-    },
-  }
-  let isAway = false
-  const timed = atTime(bench.link, bench.clock.wall)
-  const link: Link = {
-    run: (...call) => (isAway ? Promise.reject(new StoreAway('open', false)) : timed.run(...call)),
-  }
-  const store = aStore(link, { replica: 'one', clock: bench.clock, slices })
+  const { store, due, waits, network } = sliced()
   for (let asked = 0; asked < ASKED; asked++) await store.admit({ ...PLAIN, id: `r${asked}` })
-  isAway = true
+  network.isAway = true
   // Now this process has usage in windows that it has not read.
   const settling = { tenant: 'acme', id: 'r0', used: tokens(1), budget: undefined }
   await assert.rejects(async () => await store.settle(settling), StoreAway)
