@@ -29,6 +29,8 @@ export class Life {
   settledLastAt: number | undefined
   /** The amount in the last heartbeat that arrived in time. */
   beaten = 0
+  /** The amount that its gateway named first in a heartbeat, whether or not that arrived. */
+  namedFirst: number | undefined
 
   constructor(id: string, plan: PlannedRequest, rules: Rules, askedAt: number) {
     this.id = id
@@ -42,6 +44,10 @@ export class Life {
     const { durationMs, usage } = this.plan
     const share = durationMs === 0 ? 1 : Math.min(1, (moment - this.runsFrom) / durationMs)
     return Math.floor(usage * share)
+  }
+
+  beats(moment: number): void {
+    if (this.state === 'running') this.namedFirst ??= this.usedAt(moment) || undefined
   }
 
   /** Whether its gateway learned that it may run. */

@@ -193,12 +193,14 @@ function bookOf(
     const counted = lives.filter((life) => mayCount(life, kind, past))
     const sum = (of: (life: Life) => number) => counted.reduce((all, life) => all + of(life), 0)
     const limits = caps.map((cap) => (kind === 'tokens' ? cap?.tokensPerDay : cap?.nanosPerMonth))
-    // A slice is charged for what its crashed gateway had not sent, but it has no amount without a cap.
     const isUncapped = limits.some((limit) => limit === undefined)
-    const isKept = (life: Life) => !(isUncapped && life.isHere && hasCrashed(life, past))
-    const least = sum((life) =>
-      isKept(life) && isSure(life, kind, past) ? chargeOf(life).least : 0,
-    )
+    const least = sum((life) => {
+      if (!isSure(life, kind, past)) return 0
+      const { least } = chargeOf(life)
+      if (!life.isHere || !hasCrashed(life, past)) return least
+      // A slice is charged for what its crashed gateway had not sent, but it has no amount without a cap.
+      return isUncapped ? 0 : Math.min(least, life.namedFirst ?? least)
+    })
     const most = sum((life) => chargeOf(life).most + twice(life, past)) + unseen(limits, unit, past)
     if (settled < least || settled > most) {
       const used = least === most ? most : `${least} to ${most}`
@@ -214,8 +216,8 @@ function bookOf(
 }
 
 /**
- * The store charges the whole slice of a crashed gateway: what was idle, and what its requests held of it at its last claim,
- * also those that ended after that.
+ * The store charges the slice of a crashed gateway: what was idle, and what its requests had used at their last beat, or else
+ * held, at its last claim, also those that ended after that.
  */
 function unseen(
   limits: readonly (number | undefined)[],

@@ -99,8 +99,11 @@ export class Site {
 
   #sweep(): void {
     if (this.isDead) return
-    if (this.#leases.due <= this.#clock.now()) this.#leases.expire()
     const { time } = this.#network
+    if (this.#leases.due <= this.#clock.now()) {
+      this.#leases.expire()
+      for (const life of this.#lives) life.beats(time.now)
+    }
     time.at(time.now + SWEEP_MS, () => this.wire.whenAwake(() => this.#sweep()))
   }
 }

@@ -1,5 +1,5 @@
 /** Decides here on requests that slices cover in all their accounts, and settles them here; claims bring that to the store. */
-import { larger, sane } from '../../accounts/amounts.ts'
+import { NOTHING, sane } from '../../accounts/amounts.ts'
 import type {
   AdmitRequest,
   AdmitResult,
@@ -109,11 +109,11 @@ export class Escrow {
     return Promise.all(waits).then((crossed) => ({ charged: true, crossed: crossed.flat() }))
   }
 
-  /** A request that has used more than its hold holds its usage. */
+  /** A request that has used more than its hold holds its usage. The store learns what it has used. */
   beat(id: string, used: Amount): void {
     for (let taken = this.#running.get(id)?.taken; taken; taken = taken.next) {
-      const { tokens, nanos } = larger(sane(used), taken)
-      taken.holding.slice.grow(taken, tokens - taken.tokens, nanos - taken.nanos)
+      taken.holding.slice.beat(taken, sane(used))
+      this.#claims.changed(taken.holding, this.#now)
     }
   }
 
@@ -222,7 +222,7 @@ export class Escrow {
     this.#claims.changed(holding, now)
     if (slice.isLow) this.#claims.isLow(holding, now)
     const { slots, tokens, nanos } = need
-    return { holding, slots, tokens, nanos, rated: -1, next }
+    return { holding, slots, tokens, nanos, rated: -1, unused: NOTHING, next }
   }
 
   #end(taken: Taken, spent: Amount, rule: BudgetRule | undefined, now: number): void {

@@ -140,7 +140,7 @@ export class Holding implements PouredSlice {
     now: number,
   ): (string | number)[] {
     const { requestsPerMinute, burst, concurrentRequests, tokensPerMinute } = terms
-    const { idle, used, wanted } = claim
+    const { idle, used, risked, wanted } = claim
     // An alert goes to a request.
     const thresholds = alerted.length > 0 ? (budget?.alertThresholds ?? []) : []
     return [
@@ -155,6 +155,7 @@ export class Holding implements PouredSlice {
       ...[used.requests, used.rated],
       ...listed(wanted),
       ...[more?.tokens ?? 0, more?.nanos ?? 0],
+      ...[risked.tokens, risked.nanos],
       ...thresholds.map(String),
     ]
   }

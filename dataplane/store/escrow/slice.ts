@@ -2,6 +2,7 @@
  * A slice: amounts of one account's counters that the store has set aside for this replica. It is plain state without calls and
  * timers: a claim contains all of it, and the reply is added to what has changed meanwhile.
  */
+import { larger, NOTHING, smaller } from '../../accounts/amounts.ts'
 import type { Amount } from '../../accounts/store.ts'
 import { LEASE_MS } from '../../accounts/store.ts'
 import { Demand } from './demand.ts'
@@ -27,6 +28,8 @@ export interface Hold {
   nanos: number
   /** Tokens charged to the rate; less than 0: none. */
   rated: number
+  /** The part that was unused at the request's last beat; 0 before the first. */
+  unused: Amount
 }
 
 /**
@@ -39,6 +42,8 @@ export interface Claim {
   readonly heard: number
   readonly idle: Readonly<Quantities>
   readonly used: Readonly<Quantities>
+  /** The part of the used tokens and nanos that the store charges if this replica ends before the next claim. */
+  readonly risked: Amount
   readonly wanted: Readonly<Quantities>
   /** The part of the idle amounts that is given back. */
   readonly given: Readonly<Quantities>
@@ -58,6 +63,8 @@ export class Slice {
   idle = nothing()
   /** Slots, tokens and nanos of running requests; requests and tokens of the rate that were used so far. */
   readonly used = nothing()
+  /** The part of the used amounts that requests had not used at their last beat. */
+  readonly #unused = { tokens: 0, nanos: 0 }
   #goodUntil = Number.NEGATIVE_INFINITY
   #wantedUntil = Number.NEGATIVE_INFINITY
   #scarceUntil = Number.NEGATIVE_INFINITY
@@ -103,6 +110,14 @@ export class Slice {
     this.idle.nanos = Math.max(0, this.idle.nanos - nanos)
   }
 
+  /** A running request says what it has used; nothing says nothing. */
+  beat(hold: Hold, used: Amount): void {
+    const { tokens, nanos } = larger(used, hold)
+    this.grow(hold, tokens - hold.tokens, nanos - hold.nanos)
+    if (used.tokens + used.nanos === 0) return
+    this.#isUnused(hold, { tokens: tokens - used.tokens, nanos: nanos - used.nanos })
+  }
+
   /** The store set more aside for a hold that grows. */
   receive(tokens: number, nanos: number): void {
     this.idle.tokens += tokens
@@ -129,6 +144,7 @@ export class Slice {
     this.#release(tokens, nanos)
     hold.tokens -= tokens
     hold.nanos -= nanos
+    this.#isUnused(hold, smaller(hold.unused, hold))
     if (hold.rated <= counted.tokens) return
     this.used.rated += counted.tokens - hold.rated
     hold.rated = counted.tokens
@@ -139,9 +155,16 @@ export class Slice {
     this.used.slots -= slots
     this.idle.slots += slots
     this.#release(hold.tokens, hold.nanos)
+    this.#isUnused(hold, NOTHING)
     this.idle.tokens = Math.max(0, this.idle.tokens - Math.min(hold.tokens, spent.tokens))
     this.idle.nanos = Math.max(0, this.idle.nanos - Math.min(hold.nanos, spent.nanos))
     if (hold.rated >= 0) this.used.rated += spent.tokens - hold.rated
+  }
+
+  #isUnused(hold: Hold, unused: Amount): void {
+    this.#unused.tokens += unused.tokens - hold.unused.tokens
+    this.#unused.nanos += unused.nanos - hold.unused.nanos
+    hold.unused = unused
   }
 
   #release(tokens: number, nanos: number): void {
@@ -211,6 +234,10 @@ export class Slice {
       heard: this.#heard,
       idle: { ...idle },
       used: { ...this.used },
+      risked: {
+        tokens: this.used.tokens - this.#unused.tokens,
+        nanos: this.used.nanos - this.#unused.nanos,
+      },
       wanted: may.want && !isQuiet && this.mayWant(now) ? wanted : nothing(),
       sentAt: now,
     }

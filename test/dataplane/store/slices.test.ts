@@ -1,9 +1,11 @@
 /** A slice as plain state: its size, and what its claims give back. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { NOTHING } from '../../../dataplane/accounts/amounts.ts'
 import { Demand } from '../../../dataplane/store/escrow/demand.ts'
 import { KINDS, nothing, type Quantities } from '../../../dataplane/store/escrow/quantities.ts'
-import { type Claim, Slice } from '../../../dataplane/store/escrow/slice.ts'
+import { type Claim, type Hold, Slice } from '../../../dataplane/store/escrow/slice.ts'
 
 const NEED = { ...nothing(), requests: 1, slots: 1 }
 const PER_SECOND = 40
@@ -52,6 +54,42 @@ function aBusySlice(): Slice {
   slice.hear(claim, { isWanted: false, idle, limits: idle }, 2000)
   return slice
 }
+
+const AMOUNTS = fc.record({ tokens: fc.nat(1000), nanos: fc.nat(1000) })
+
+test('what is risked is what running requests held and had not named as unused', () => {
+  const deeds = fc.array(fc.tuple(fc.constantFrom('take', 'beat', 'grow', 'lower', 'end'), AMOUNTS))
+  fc.assert(
+    fc.property(deeds, (all) => {
+      const slice = new Slice()
+      const holds: Hold[] = []
+      for (const [what, amount] of all) {
+        const [hold] = holds
+        if (what === 'take') {
+          slice.take({ ...nothing(), ...amount }, 0)
+          holds.push({ ...amount, rated: -1, unused: NOTHING })
+        } else if (hold === undefined) continue
+        else if (what === 'beat') slice.beat(hold, amount)
+        else if (what === 'grow') slice.grow(hold, amount.tokens, amount.nanos)
+        else if (what === 'lower') slice.lower(hold, amount)
+        else slice.end(holds.shift() ?? hold, 0, amount)
+      }
+      for (const kind of ['tokens', 'nanos'] as const) {
+        const { risked, used } = slice.claim(0, MAY)
+        const sum = (of: (hold: Hold) => number) => holds.reduce((all, one) => all + of(one), 0)
+        assert.equal(
+          risked[kind],
+          sum((one) => one[kind] - one.unused[kind]),
+        )
+        assert.equal(
+          used[kind],
+          sum((one) => one[kind]),
+        )
+        for (const one of holds) assert.ok(one.unused[kind] >= 0 && one.unused[kind] <= one[kind])
+      }
+    }),
+  )
+})
 
 test('while the store does not answer, claims give back nothing but what it may have taken of the first', () => {
   const slice = aBusySlice()

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { LEASE_MS } from '../../../dataplane/accounts/store.ts'
+import { type Beat, LEASE_MS } from '../../../dataplane/accounts/store.ts'
 import { type Link, StoreAway } from '../../../dataplane/store/redis/link.ts'
 import { limitedRules } from '../../helpers/store/limited-rules.ts'
 import { atTime } from '../../helpers/store/script-time.ts'
-import { aRule, tokens, verdict } from '../../helpers/store/world.ts'
+import { aBudget, aRule, tokens, verdict } from '../../helpers/store/world.ts'
 import { aStoreBench } from './store-bench.ts'
 import { aStore } from './store-world.ts'
 
@@ -16,7 +16,7 @@ const ASKED = 3
 const bench = aStoreBench()
 
 /** A store, and what it needs to have slices for a tenant. */
-function sliced() {
+function sliced(asking = PLAIN) {
   const due: (() => void)[] = []
   const waits: number[] = []
   const slices = {
@@ -41,7 +41,7 @@ function sliced() {
   }
   const store = aStore(link, { replica: 'one', clock: bench.clock, slices })
   let ids = 0
-  const ask = () => ({ ...PLAIN, id: `r${ids++}` })
+  const ask = () => ({ ...asking, id: `r${ids++}` })
   const isCovered = () => store.admitHere(ask()) !== undefined
   const untilCovered = async () => {
     for (let asked = 0; asked < ASKED; asked++) await store.admit(ask())
@@ -101,6 +101,29 @@ test('a claim that comes a second time, when leases have expired, leaves no slot
   await again()
   // The request that the slice covers.
   assert.equal(await running(), 1)
+})
+
+test('the requests of a replica that ended are charged with their last beat, or else with what they held', async () => {
+  const HELD = 1000
+  const USED = 10
+  const rules = aRule({ budget: aBudget({ tokensPerDay: 1e9 }) })
+  const asking = { ...PLAIN, rules, estimate: tokens(HELD) }
+  const { store, untilCovered, claimAgain } = sliced(asking)
+  await untilCovered()
+  const settled = async () => (await bench.replica('two').read('acme', rules)).tokens?.settled ?? 0
+  const beats: Beat[] = Array.from({ length: ASKED }, (_, at) => {
+    return { tenant: 'acme', id: `r${at}`, used: tokens(0) }
+  })
+  // Those that the slice covers have the next numbers.
+  const here = Array.from({ length: 2 }, (_, at) => ({ ...asking, id: `here${at}` }))
+  for (const one of here) assert.ok(store.admitHere(one))
+  // After this time nothing is idle.
+  bench.clock.pass(10_000)
+  await store.renew([...beats, { tenant: 'acme', id: 'here0', used: tokens(USED) }])
+  await claimAgain()
+  bench.clock.pass(LEASE_MS)
+  // And the one that found the slice.
+  assert.equal(await settled(), USED + HELD + HELD)
 })
 
 test('a claim whose windows cannot be read is not sent again at once', async () => {

@@ -15,9 +15,11 @@ import { Replicas } from './rig.ts'
 const ABORTS = 2000
 const AT_ONCE = 50
 const STREAMS = 50
+/** So many that slices cover most streams. */
+const SLOTS = 5000
 const WORD_MS = 100
-/** More than two heartbeats. */
-const RUN_MS = 12_000
+/** More than two heartbeats, and long enough that slices have nothing idle any more. */
+const RUN_MS = 16_000
 const LATE_S = 3
 
 /** Words that the upstream has written, by the stream's number. */
@@ -42,7 +44,7 @@ const replicas = await Replicas.start(
   3,
   {
     upstreams: [{ name: 'up', endpoint: upstream.url, timeout_seconds: 100 }],
-    rate_limits: { tenants: [{ tenant: 'killed', concurrent_requests: STREAMS }] },
+    rate_limits: { tenants: [{ tenant: 'killed', concurrent_requests: SLOTS }] },
     budgets: [
       { tenant: 'leaving', ...BUDGET },
       { tenant: 'killed', ...BUDGET },
@@ -83,14 +85,16 @@ test('a killed process with 50 open streams releases its slots and is charged up
     stream: true,
     max_tokens: 10_000,
   }))
-  const streams = questions.map((question) => victim.ask(question))
+  const streams: ReturnType<typeof victim.ask>[] = []
+  for (const question of questions) {
+    const stream = victim.ask(question)
+    streams.push(stream)
+    await stream.head
+  }
   // Without usage a prompt is charged by estimate: "stream", a mark, the number, and four around
   // the message.
   const prompts = questions.length * 7
-  for (const { head, over } of streams) {
-    head.catch(() => {})
-    over.catch(() => {})
-  }
+  for (const { over } of streams) over.catch(() => {})
   const shortest = () => Math.min(...Array.from({ length: STREAMS }, (_, at) => written[at] ?? 0))
   // Long enough that a missing heartbeat would exceed the allowance by far.
   await until('all streams have run for a while', () => shortest() * WORD_MS > RUN_MS, 120)

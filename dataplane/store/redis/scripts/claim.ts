@@ -10,7 +10,7 @@ import { LEDGERS, OPENING, SHEBANG } from './state.ts'
  * 4 and 5 the day, 6 to 11 the rules, 12 to 15 the windows as last seen, 16 and 17 the caller's totals, 18 to 20 slots,
  * tokens and nanos in use, 21 to 25 idle requests, tokens of the rate, slots, tokens and nanos, 26 and 27 requests and tokens
  * of the rate that were used, 28 to 32 how much of each it wants idle, 33 and 34 tokens and nanos by which a running request
- * outgrew its hold; then the thresholds.
+ * outgrew its hold, 35 and 36 tokens and nanos in use that are charged if the replica has ended; then the thresholds.
  */
 const CLAIMED = `
 local function arg(i) return tonumber(ARGV[offset + i]) end
@@ -53,7 +53,7 @@ if slice then
   requestLevel, requestAt = poured(requestLevel, requestAt, requestRate, usedRequests), now
   if tokenRate > 0 then tokenLevel, tokenAt = poured(tokenLevel, tokenAt, tokenRate, usedRated), now end
 else
-  slice = { 0, 0, dayName, monthName, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  slice = { 0, 0, dayName, monthName, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 end
 local had = {
   slice[8] - usedRequests, slice[9] - max(0, usedRated), slice[5] + slice[10] - arg(18), slice[6] + slice[11] - arg(19),
@@ -61,7 +61,7 @@ local had = {
 }
 for i = 1, 5 do slice[7 + i] = max(0, min(arg(20 + i), had[i])) end
 slice[1], slice[2], slice[5], slice[6], slice[7] = now + LEASE, number, arg(18), arg(19), arg(20)
-slice[13], slice[14] = arg(26), arg(27)
+slice[13], slice[14], slice[15], slice[16] = arg(26), arg(27), arg(35), arg(36)
 slices[id] = slice
 lookAtSlices()
 `
@@ -102,6 +102,7 @@ if moreTokens + moreNanos > 0
   and (moreTokens == 0 or leavesRoom(dayName, dayCap, dayLedger, dayName == day and dayHeld or 0))
   and (moreNanos == 0 or leavesRoom(monthName, monthCap, monthLedger, monthName == month and monthHeld or 0)) then
   slice[6], slice[7], grew = slice[6] + moreTokens, slice[7] + moreNanos, 1
+  slice[15], slice[16] = slice[15] + moreTokens, slice[16] + moreNanos
 end
 `
 
@@ -116,13 +117,13 @@ local crossed = {}
 for i, window in ipairs({ dayLedger, monthLedger }) do
   local cap = i == 1 and dayCap or monthCap
   if cap >= 0 then
-    for place = offset + 35, #ARGV do
+    for place = offset + 37, #ARGV do
       -- A later call returns an alert again until the replica has the reply.
       local by = reachedBy(window, cap, ARGV[place], id .. '#' .. number)
       local first = by and string.match(by, '#(%d+)$')
       if first and by == id .. '#' .. first and tonumber(first) > heard then
         crossed[#crossed + 1] = i
-        crossed[#crossed + 1] = place - offset - 35
+        crossed[#crossed + 1] = place - offset - 37
       end
     end
   end

@@ -27,10 +27,11 @@ local function expireLease(lease)
   bury(lease.id, lease.usedTokens, lease.usedNanos, lease.rated >= 0 and lease.usedTokens or lease.rated)
 end
 
--- The replica of the slice may have spent all of it and ended before it could report that.
+-- The replica of the slice may have spent what was idle and ended before it could report that. Its requests are charged with
+-- their last beat; without one, with what they held.
 local function expireSlice(id, slice)
   slices[id] = nil
-  local tokens, nanos = slice[6] + slice[11], slice[7] + slice[12]
+  local tokens, nanos = slice[15] + slice[11], slice[16] + slice[12]
   requestLevel, requestAt = poured(requestLevel, requestAt, requestRate, slice[8]), now
   tokenLevel, tokenAt = poured(tokenLevel, tokenAt, tokenRate, slice[9]), now
   if tokens == 0 and nanos == 0 then return end

@@ -46,7 +46,7 @@ local tokenLevel, tokenAt, tokenRate, tokenCapacity = 0, 0, 0, 0
 local running, expiry, turn, day, dayHeld, month, monthHeld = 0, 0, 0, '', 0, '', 0
 -- When a request last lacked what slices had set aside, and the slices: of each when it expires, its last call, its day
 -- and month, slots, tokens and nanos in use; idle requests, tokens of the rate, slots, tokens and nanos; requests and
--- tokens of the rate that were used so far.
+-- tokens of the rate that were used so far; tokens and nanos in use that are charged if the replica has ended.
 local wantedAt, slices = 0, {}
 local changed = false
 local saved = call('GET', STATE)
@@ -102,7 +102,7 @@ end
 
 -- A slice of which nothing is in use and idle.
 local function emptySlice(number, dayName, monthName, requests, rated)
-  return { now + LEASE, number, dayName, monthName, 0, 0, 0, 0, 0, 0, 0, 0, requests, rated }
+  return { now + LEASE, number, dayName, monthName, 0, 0, 0, 0, 0, 0, 0, 0, requests, rated, 0, 0 }
 end
 
 -- The mark of a state that was lost, for as long as replicas come that pour again.
