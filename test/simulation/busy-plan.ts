@@ -8,6 +8,7 @@ import { CALM, type Draw } from './network.ts'
 import {
   driftsOf,
   HOUR,
+  limitedOf,
   type Mishap,
   type Plan,
   type PlannedRequest,
@@ -44,6 +45,7 @@ export function busyPlanOf(seed: number): Plan {
     mishaps,
     shared: has(3) ? largeBudgetOf(draw) : undefined,
     ofKey: has(3) ? largeBudgetOf(draw) : undefined,
+    limited: limitedOf(seed, largeRulesOf),
   }
 }
 

@@ -4,8 +4,9 @@ import { aRandom } from '../helpers/random.ts'
 import type { Backend, BackendWorld, OpenBackend, Witness } from './backend.ts'
 import type { Life } from './life.ts'
 import { CALM, Network } from './network.ts'
+import type { Deed } from './past.ts'
 import { ACTIVE_MS, HISTORY_MS, type Mishap, type Plan, rulesFor } from './plan.ts'
-import { type Deed, problemsOf } from './promises.ts'
+import { problemsOf } from './promises.ts'
 import { Site } from './site.ts'
 import { VirtualTime } from './time.ts'
 
@@ -140,7 +141,17 @@ class World {
         const everything = {
           ...rules,
           budget,
-          ...(scoped && { scoped: scoped.map(({ scope }) => ({ scope, rule: budget })) }),
+          ...(scoped && {
+            scoped: scoped.map(({ scope, rates }) => {
+              // The store keeps no money of a limit of tokens.
+              const isLimit = scope.kind === 'limit'
+              return {
+                scope,
+                rates,
+                rule: isLimit ? { ...budget, nanosPerMonth: undefined } : budget,
+              }
+            }),
+          }),
         }
         return { tenant, gateway: name, figures: await store.read(tenant, everything) }
       }),

@@ -1,5 +1,5 @@
 /** Without faults no request is refused while more than 2 % of all its counters is left. */
-import type { BudgetRule } from '../../dataplane/accounts/store.ts'
+import type { BudgetRule, Measures } from '../../dataplane/accounts/store.ts'
 import { type Life, NANOS_PER_TOKEN } from './life.ts'
 import type { Plan } from './plan.ts'
 
@@ -9,12 +9,12 @@ const MINUTE_MS = 60_000
 const MARGIN = 0.02
 
 export function needlessRefusals(plan: Plan, lives: readonly Life[]): string[] {
-  const { weather, mishaps, rules, shared, ofKey } = plan
+  const { weather, mishaps, rules, shared, ofKey, limited } = plan
   const isCalm = Object.values(weather).every((count) => count === 0) && mishaps.length === 0
   const isLong = new Date(plan.wall).getUTCHours() < 23
   if (!isCalm || !isLong || rules.tokensPerMinute !== undefined) return []
   const admitted = lives.filter((life) => life.isAdmitted)
-  const budgets = [rules.budget, shared, ofKey]
+  const budgets = [rules.budget, shared, ofKey, limited?.rule]
   return lives
     .filter((life) => life.state === 'refused' && !isAlone(life, admitted))
     .flatMap((life) => {
@@ -45,16 +45,17 @@ function isFull(
   { plan: asked }: Life,
   { plan, admitted, budgets }: World,
 ): boolean {
-  const { requestsPerMinute, burst, concurrentRequests } = plan.rules
   // The store admits a request some milliseconds before its gateway gets the answer.
   const before = admitted.filter(({ askedAt }) => askedAt <= moment)
   const moments = before.map(({ runsFrom }) => Math.min(runsFrom, moment))
-  let [level, last] = [0, 0]
-  for (const from of moments.toSorted((one, other) => one - other)) {
-    level = Math.max(0, level - ((from - last) * requestsPerMinute) / MINUTE_MS) + 1
-    last = from
+  const levelOf = ({ requestsPerMinute = 0 }: Measures) => {
+    let [level, last] = [0, 0]
+    for (const from of moments.toSorted((one, other) => one - other)) {
+      level = Math.max(0, level - ((from - last) * requestsPerMinute) / MINUTE_MS) + 1
+      last = from
+    }
+    return Math.max(0, level - ((moment - last) * requestsPerMinute) / MINUTE_MS)
   }
-  level = Math.max(0, level - ((moment - last) * requestsPerMinute) / MINUTE_MS)
   const running = before.filter((life) => life.runsFrom + lengthOf(life) > moment)
   const held = before.reduce(
     (sum, life) => sum + (running.includes(life) ? life.plan.estimate : life.used),
@@ -64,9 +65,12 @@ function isFull(
     cap !== undefined && cap - used <= MARGIN * cap + one
   const nanos = asked.estimate * NANOS_PER_TOKEN
   return (
-    isShort(burst, level, 1) ||
-    // The end of a request takes some milliseconds to reach the store.
-    isShort(concurrentRequests, running.length, 2) ||
+    [plan.rules, plan.limited?.rates ?? {}].some(
+      (rates) =>
+        isShort(rates.burst, levelOf(rates), 1) ||
+        // The end of a request takes some milliseconds to reach the store.
+        isShort(rates.concurrentRequests, running.length, 2),
+    ) ||
     budgets.some(
       (budget) =>
         isShort(budget?.tokensPerDay, held, asked.estimate) ||

@@ -1,5 +1,12 @@
 /** The events of one history, all of them drawn from its seed. */
-import type { BudgetRule, Rules, ScopedBudget } from '../../dataplane/accounts/store.ts'
+import { Period } from '../../dataplane/accounts/period.ts'
+import type {
+  BudgetRule,
+  BudgetScope,
+  Measures,
+  Rules,
+  ScopedBudget,
+} from '../../dataplane/accounts/store.ts'
 import { aRandom } from '../helpers/random.ts'
 import { CALM, type Draw, type Weather } from './network.ts'
 
@@ -40,11 +47,19 @@ export interface Plan {
   /** Budgets besides those of `rules`: one shared by all tenants, and one for each tenant's key. */
   readonly shared: BudgetRule | undefined
   readonly ofKey: BudgetRule | undefined
+  /** A counter of `limits[]` for all tenants. */
+  readonly limited: Limited | undefined
   readonly weather: Weather
   /** The configured behaviour without the store. */
   readonly failOpen: boolean
   readonly requests: readonly PlannedRequest[]
   readonly mishaps: readonly Mishap[]
+}
+
+export interface Limited {
+  readonly rates: Measures
+  /** Tokens of the day. */
+  readonly rule: BudgetRule | undefined
 }
 
 /** The period in which requests arrive. */
@@ -96,14 +111,35 @@ export function planOf(seed: number): Plan {
     mishaps,
     shared: has(2) ? budgetOf(draw) : undefined,
     ofKey: has(2) ? budgetOf(draw) : undefined,
+    limited: limitedOf(seed, rulesOf),
   }
 }
 
-/** The rules of a tenant with the budgets that it shares, and that of its key. */
+/** In half of the histories; the rest of a history does not depend on it. */
+export function limitedOf(seed: number, toRules: (draw: Draw) => Rules): Limited | undefined {
+  const draw = aRandom(seed ^ 0x11417)
+  for (let skipped = 0; skipped < 8; skipped++) draw(2)
+  if (draw(2) === 0) return undefined
+  const { requestsPerMinute, burst, concurrentRequests, budget } = toRules(draw)
+  const hasRate = draw(2) === 0
+  const rates = {
+    ...(hasRate && { requestsPerMinute, burst }),
+    ...(draw(3) === 0 && { concurrentRequests }),
+  }
+  const isBudget = budget?.tokensPerDay !== undefined
+  return { rates, rule: isBudget ? { ...budget, nanosPerMonth: undefined } : undefined }
+}
+
+const LIMIT: BudgetScope = {
+  ...{ kind: 'limit', name: 'all', isNamed: true, id: 'limit all' },
+  limit: { holder: 'all', isOfTenant: false, period: new Period('day', 'tokens'), counts: 'all' },
+}
+
+/** The rules of a tenant with the budgets that it shares, that of its key, and the limit. */
 export function rulesFor(
   tenant: string,
   rules: Rules,
-  { shared, ofKey }: Pick<Plan, 'shared' | 'ofKey'>,
+  { shared, ofKey, limited }: Pick<Plan, 'shared' | 'ofKey' | 'limited'>,
 ): Rules {
   const scoped: ScopedBudget[] = []
   if (ofKey !== undefined) {
@@ -113,6 +149,7 @@ export function rulesFor(
   if (shared !== undefined) {
     scoped.push({ scope: { kind: 'group', name: 'all', id: 'group all' }, rule: shared })
   }
+  if (limited !== undefined) scoped.push({ scope: LIMIT, ...limited })
   return scoped.length === 0 ? rules : { ...rules, scoped }
 }
 
@@ -144,6 +181,7 @@ export function leavingPlanOf(seed: number): Plan {
     failOpen: draw(2) === 0,
     shared: { ...ROOMY_BUDGET },
     ofKey: undefined,
+    limited: undefined,
     requests: requests.toSorted((one, other) => one.at - other.at),
     mishaps: [],
   }
@@ -162,7 +200,7 @@ export function driftsOf(draw: Draw, gateways: number): number[] {
   return Array.from({ length: gateways }, () => draw(2 * DRIFT_MAX_MS) - DRIFT_MAX_MS)
 }
 
-const DRIFT_MAX_MS = 500
+export const DRIFT_MAX_MS = 500
 const ROOMY: Rules = {
   requestsPerMinute: 1_000_000,
   burst: 1_000_000,

@@ -1,127 +1,29 @@
 /** The promises that hold in every history. */
 
-import {
-  type BudgetRule,
-  type Figures,
-  LEASE_MS,
-  type Rules,
-} from '../../dataplane/accounts/store.ts'
+import type { BudgetRule, Figures } from '../../dataplane/accounts/store.ts'
 import { dayOf, monthOf } from '../../dataplane/accounts/windows.ts'
 import { type Life, NANOS_PER_TOKEN } from './life.ts'
 import { needlessRefusals } from './needless-refusals.ts'
 import { DEADLINE_MS } from './network.ts'
-import { HISTORY_MS, type Plan } from './plan.ts'
-
-/** The store's decisions, in its order and by its clock. */
-export type Deed =
-  | { readonly what: 'admitted' | 'settled'; readonly life: Life; readonly at: number }
-  | { readonly what: 'renewed'; readonly life: Life; readonly at: number; readonly used: number }
-  | { readonly what: 'flushed'; readonly at: number }
-
-export interface Past {
-  readonly plan: Plan
-  readonly lives: readonly Life[]
-  readonly deeds: readonly Deed[]
-  /** Each tenant's final figures, as each gateway sees them. */
-  readonly standing: readonly {
-    readonly tenant: string
-    readonly gateway: string
-    readonly figures: Figures
-  }[]
-}
+import { hasCrashed, type Past, rulesOf, SLICES } from './past.ts'
+import { HISTORY_MS } from './plan.ts'
+import { ratedOf, rateOf, sharesOf, slotsOf } from './rate-promises.ts'
 
 /** A decision may need its script to be sent again, or wait for slices that others return and ask twice more. */
 const ANSWER_MAX_MS = 3 * DEADLINE_MS + 40
 
-/** Slices contain at most a fiftieth of a counter, and one unit of a small counter. */
-const SLICES = 0.02
-
 /** Empty if every promise was kept. */
 export function problemsOf(past: Past): string[] {
   return [
-    ...past.plan.tenants.flatMap((tenant) => [
-      ...rateOf(tenant, past),
-      ...slotsOf(tenant, past),
-      ...sharesOf(tenant, past),
+    ...ratedOf(past).flatMap((rated) => [
+      ...rateOf(rated, past),
+      ...slotsOf(rated, past),
+      ...sharesOf(rated, past),
     ]),
     ...past.standing.flatMap((one) => [...heldOf(one), ...booksOf(one, past)]),
     ...answersOf(past),
     ...needlessRefusals(past.plan, past.lives),
   ]
-}
-
-/** All rules that were in force at some time. */
-function rulesOf({ plan }: Past): readonly Rules[] {
-  return [plan.rules, ...plan.mishaps.flatMap((one) => (one.what === 'rules' ? [one.rules] : []))]
-}
-
-/** A bucket that leaks exactly, which is the bound in every window at once. */
-function rateOf(tenant: string, past: Past): string[] {
-  const rate = Math.max(...rulesOf(past).map(({ requestsPerMinute }) => requestsPerMinute))
-  const burst = Math.max(...rulesOf(past).map((one) => one.burst))
-  let [level, last, slack] = [0, 0, 0]
-  const leaks = ((past.plan.skews.length - 1) * rate) / 60_000
-  for (const deed of past.deeds) {
-    // Replicas use their previous rules until their next call.
-    if (deed.what === 'flushed') {
-      if (isRestored(past)) slack += SLICES * burst + IN_FLIGHT + leaks * (deed.at - past.plan.wall)
-      else level = -SLICES * burst * 60_000
-    }
-    if (deed.what !== 'admitted' || deed.life.plan.tenant !== tenant) continue
-    // An admission whose answer got lost is taken back.
-    if (!deed.life.isAdmitted) continue
-    level = Math.max(Math.min(0, level), level - (deed.at - last) * rate) + 60_000
-    last = deed.at
-    if (level > (burst + slack) * 60_000) {
-      return [`${deed.life.id} was admitted over the rate: ${level / 60_000} of ${burst}`]
-    }
-  }
-  return []
-}
-
-/** Running replicas that reach the store pour again what they had poured; their own buckets leak at the whole rate. */
-function isRestored({ plan }: Past): boolean {
-  return !plan.failOpen && plan.mishaps.every(({ what }) => what === 'flush' || what === 'pause')
-}
-
-/** Admissions of the store whose answers were in transit when it lost its data. */
-const IN_FLIGHT = 10
-
-/** Without the store a gateway admits at most its share, and an outage allows no new burst. */
-function sharesOf(tenant: string, past: Past): string[] {
-  const share = (limit: number) => Math.max(1, Math.floor(limit / past.plan.skews.length))
-  const rate = share(Math.max(...rulesOf(past).map(({ requestsPerMinute }) => requestsPerMinute)))
-  const burst = share(Math.max(...rulesOf(past).map((one) => one.burst)))
-  const buckets = new Map<string, { level: number; last: number }>()
-  const local = past.lives.filter(({ isLocal }) => isLocal)
-  for (const life of local.toSorted((one, other) => one.runsFrom - other.runsFrom)) {
-    if (life.plan.tenant !== tenant) continue
-    const gateway = life.id.replace(/-.*/, '')
-    const { level, last } = buckets.get(gateway) ?? { level: 0, last: 0 }
-    const poured = Math.max(0, level - (life.runsFrom - last) * rate) + 60_000
-    buckets.set(gateway, { level: poured, last: life.runsFrom })
-    if (poured > burst * 60_000) return [`${life.id} is over the share of ${gateway}: ${burst}`]
-  }
-  return []
-}
-
-function slotsOf(tenant: string, past: Past): string[] {
-  const until = new Map<Life, number>()
-  for (const deed of past.deeds) {
-    // Slots that the store has lost return with the next beat, and may then exceed the limit.
-    if (deed.what === 'flushed') until.clear()
-    else if (deed.life.plan.tenant !== tenant) continue
-    else if (deed.what === 'settled') until.delete(deed.life)
-    else if (deed.what === 'renewed') {
-      if (until.has(deed.life)) until.set(deed.life, deed.at + LEASE_MS)
-    } else {
-      until.set(deed.life, deed.at + LEASE_MS)
-      const taken = [...until.values()].filter((end) => end > deed.at).length
-      const limit = deed.life.rules.concurrentRequests
-      if (taken > limit) return [`${deed.life.id} took slot ${taken} of ${limit}`]
-    }
-  }
-  return []
 }
 
 type Standing = Past['standing'][number]
@@ -132,9 +34,9 @@ function heldOf({ tenant, gateway, figures }: Standing): string[] {
     tokens: figures.tokens?.reserved ?? 0,
     nanos: figures.spend?.reserved ?? 0,
     ...Object.fromEntries(
-      (figures.scoped ?? []).map(({ scope, tokens, spend }) => [
+      (figures.scoped ?? []).map(({ scope, tokens, spend, concurrency }) => [
         scope.id,
-        (tokens?.reserved ?? 0) + (spend?.reserved ?? 0),
+        (tokens?.reserved ?? 0) + (spend?.reserved ?? 0) + (concurrency?.used ?? 0),
       ]),
     ),
   }
@@ -149,6 +51,7 @@ interface Counter extends Pick<Figures, 'tokens' | 'spend'> {
   readonly gateway: string
   readonly lives: readonly Life[]
   readonly caps: readonly (BudgetRule | undefined)[]
+  readonly kinds: readonly Kind[]
   /** The possible charge for a request in the store, and the part without reserved room. */
   readonly chargeOf: (life: Life) => Life['chargedBeside']
 }
@@ -156,7 +59,8 @@ interface Counter extends Pick<Figures, 'tokens' | 'spend'> {
 /** The tenant's counter, and those of its other budgets. */
 function countersOf({ tenant, gateway, figures }: Standing, past: Past): Counter[] {
   const mine = past.lives.filter(({ plan }) => plan.tenant === tenant)
-  const { shared, ofKey } = past.plan
+  const { shared, ofKey, limited } = past.plan
+  const capOf = { group: shared, key: ofKey, limit: limited?.rule }
   return [
     {
       ...figures,
@@ -164,14 +68,17 @@ function countersOf({ tenant, gateway, figures }: Standing, past: Past): Counter
       gateway,
       lives: mine,
       caps: rulesOf(past).map((one) => one.budget),
+      kinds: KINDS,
       chargeOf: ({ charged: least, chargedMost: most, excess }) => ({ least, most, excess }),
     },
     ...(figures.scoped ?? []).map(({ scope, ...one }) => ({
       ...one,
       name: scope.id,
       gateway,
-      lives: scope.kind === 'group' ? past.lives : mine,
-      caps: [scope.kind === 'group' ? shared : ofKey],
+      lives: scope.kind === 'key' ? mine : past.lives,
+      caps: [capOf[scope.kind]],
+      // The store keeps no money of a limit of tokens.
+      kinds: scope.kind === 'limit' ? (['tokens'] as const) : KINDS,
       chargeOf: (life: Life) => life.chargedBeside,
     })),
   ]
@@ -183,11 +90,12 @@ function booksOf(one: Standing, past: Past): string[] {
 }
 
 function bookOf(
-  { name, gateway, lives, caps, chargeOf, ...figures }: Counter,
+  { name, gateway, lives, caps, kinds, chargeOf, ...figures }: Counter,
   past: Past,
 ): string[] {
   const problems: string[] = []
-  for (const kind of ['tokens', 'spend'] as const) {
+  for (const kind of KINDS) {
+    if (!kinds.includes(kind)) continue
     const unit = kind === 'tokens' ? 1 : NANOS_PER_TOKEN
     const settled = (figures[kind]?.settled ?? 0) / unit
     const counted = lives.filter((life) => mayCount(life, kind, past))
@@ -240,6 +148,8 @@ function twice({ beaten }: Life, { plan }: Past): number {
 
 type Kind = 'tokens' | 'spend'
 
+const KINDS = ['tokens', 'spend'] as const
+
 /** Whether a moment is in the window of the final figures. */
 function isInWindow(moment: number, kind: Kind, { plan }: Past): boolean {
   const windowOf = kind === 'tokens' ? dayOf : monthOf
@@ -270,10 +180,6 @@ function isSure(life: Life, kind: Kind, past: Past): boolean {
   const isLost = mishaps.some(({ what }) => what === 'flush' || what === 'failover')
   if (isLost && hasCrashed(life, past)) return false
   return momentsOf(life, past).every((moment) => isInWindow(moment, kind, past))
-}
-
-function hasCrashed({ id }: Life, { plan }: Pick<Past, 'plan'>): boolean {
-  return plan.mishaps.some((one) => one.what === 'crash' && id.startsWith(`g${one.gateway}-`))
 }
 
 function overshoot(

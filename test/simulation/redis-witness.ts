@@ -55,7 +55,7 @@ export function note(
   if (code < 1) return
   if (name === 'admit_all' && code < 10) witness.admitted(String(args[0]))
   const ended = found === undefined ? [] : settledIn(name, args.slice(own))
-  if (/:key:|\{group:/.test(keys[0] ?? '')) {
+  if (/:key:|\{group:|\{limit:/.test(keys[0] ?? '')) {
     for (const id of ended) witness.settledBeside(id)
     return
   }

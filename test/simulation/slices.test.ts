@@ -31,6 +31,8 @@ const RATE_ONLY = {
   budget: undefined,
 }
 
+const NO_OTHERS = { shared: undefined, ofKey: undefined, limited: undefined }
+
 const ROOMY = { requestsPerMinute: 1_000_000, burst: 1_000_000, concurrentRequests: 1000 }
 
 const LARGE_BUDGET = {
@@ -83,7 +85,7 @@ local reply`,
     toPlan: (seed) => {
       const plan = calmPlanOf(seed)
       const rules = { ...plan.rules, ...RATE_ONLY }
-      return { ...plan, rules, shared: undefined, ofKey: undefined }
+      return { ...plan, rules, ...NO_OTHERS }
     },
     found: /refused with more than 2 % left/,
   },
@@ -150,7 +152,7 @@ function healed(lua: string, part: string, by: string): string {
 function rateOnlyPlanOf(seed: number): Plan {
   const plan = calmPlanOf(seed)
   const rules = { ...plan.rules, ...RATE_ONLY, requestsPerMinute: 1 }
-  return { ...plan, rules, failOpen: false, shared: undefined, ofKey: undefined }
+  return { ...plan, rules, failOpen: false, ...NO_OTHERS }
 }
 
 /** Evenly spaced requests on all gateways, which slices cover. */
@@ -192,11 +194,24 @@ function emptiedPlanOf(seed: number): Plan {
   return { ...plan, requests, weather: { ...plan.weather, pushesLost: 1000 } }
 }
 
+/** The same with the rate as that of a limit, which the whole tenant fits. */
+function asLimit(toPlan: typeof busyPlanOf): typeof busyPlanOf {
+  return (seed) => {
+    const plan = toPlan(seed)
+    const { requestsPerMinute, burst } = plan.rules
+    const limited = { rates: { requestsPerMinute, burst }, rule: undefined }
+    return { ...plan, rules: { ...plan.rules, ...ROOMY }, limited }
+  }
+}
+
 const SOME = { first: 1, last: 12, secondsMax: Number.POSITIVE_INFINITY }
 
 const KEPT = {
   'a flush in calm weather gives back no rate': flushedPlanOf,
   'slices whose holders hear nothing admit no more than the rate': emptiedPlanOf,
+  'a flush in calm weather gives back no rate of a limit': asLimit(flushedPlanOf),
+  'slices whose holders hear nothing admit no more than the rate of a limit':
+    asLimit(emptiedPlanOf),
 }
 
 for (const [name, toPlan] of Object.entries(KEPT)) {
@@ -205,7 +220,14 @@ for (const [name, toPlan] of Object.entries(KEPT)) {
   })
 }
 
-for (const { name, flaw, found, toPlan = busyPlanOf } of FLAWS) {
+/** Those of a flush are found in the counter of a limit, too. */
+const OF_LIMITS = FLAWS.flatMap(({ name, toPlan, ...planted }) =>
+  toPlan === flushedPlanOf
+    ? [{ ...planted, name: `${name}, of a limit`, toPlan: asLimit(toPlan) }]
+    : [],
+)
+
+for (const { name, flaw, found, toPlan = busyPlanOf } of [...FLAWS, ...OF_LIMITS]) {
   test(`a faulty store is found: ${name}`, async () => {
     const { failed } = await runSeeds(SOME, openRedis(server, flaw), toPlan)
     assert.match(failed.flatMap(({ problems }) => problems).join('\n'), found)

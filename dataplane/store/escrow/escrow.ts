@@ -13,21 +13,25 @@ import type {
   Settling,
   Soon,
 } from '../../accounts/store.ts'
-import type { Windows } from '../../accounts/windows.ts'
+import type { Moment } from '../../accounts/windows.ts'
 import type { Account, ScopeAccount } from '../redis/redis-accounts.ts'
+import { countedIn } from '../redis/request-part.ts'
 import { Claims, type ClaimsOptions } from './claims.ts'
 import { Growth } from './growth.ts'
 import { Holding, isLarge } from './holding.ts'
 import { figuresOf, figuresOfAll } from './known-figures.ts'
 import { nothing, type Quantities } from './quantities.ts'
-import { budgetNeed, type Share, sharesOf, tenantNeed } from './shares.ts'
+import { type Share, scopedNeed, sharesOf, tenantNeed } from './shares.ts'
 import { type Held, heldIn, type Standings, standingsOf } from './standings.ts'
 import { type Accounts, accountsOf, type Running, ruleIn, stateKeyOf, type Taken } from './taken.ts'
 
-/** The accounts of a request, and the windows that are present. */
+/** The accounts of a request, and the present moment. */
 export interface Asked extends Accounts {
-  readonly present: Windows
+  readonly present: Moment
 }
+
+/** Two requests in this time are busy. */
+const BUSY_MS = 5_000
 
 /** With more accounts than this, quiet ones are dropped. */
 const SWEPT_MIN = 1_000
@@ -74,6 +78,14 @@ export class Escrow {
     const shares = sharesOf(request, asked)
     if (!shares.every(({ need, terms }) => isLarge(need, terms))) return
     const now = this.#now
+    // Clients make up values that limits count, so only counters of more than one request get a slice.
+    let isBusy = true
+    for (const { account } of shares) {
+      if (!account.isOfLimit || this.#holdings.has(account)) continue
+      isBusy &&= now - account.askedAt < BUSY_MS
+      account.askedAt = now
+    }
+    if (!isBusy) return
     for (const share of shares) {
       const holding =
         this.#presentOf(share.account, asked.present) ?? this.#open(share, asked.present)
@@ -99,7 +111,7 @@ export class Escrow {
     const waits: Promise<readonly Crossing[]>[] = []
     for (let taken: Taken | undefined = running.taken; taken; taken = taken.next) {
       const rule = ruleIn(taken, settling)
-      this.#end(taken, spent, rule, now)
+      this.#end(taken, countedIn(taken.holding.scope, spent), rule, now)
       const { holding } = taken
       const mayAlert = (rule?.alertThresholds.length ?? 0) > 0 && spent.tokens + spent.nanos > 0
       if (!mayAlert || holding.alerted.length > 0) continue
@@ -112,8 +124,9 @@ export class Escrow {
   /** A request that has used more than its hold holds its usage. The store learns what it has used. */
   beat(id: string, used: Amount): void {
     for (let taken = this.#running.get(id)?.taken; taken; taken = taken.next) {
-      taken.holding.slice.beat(taken, sane(used))
-      this.#claims.changed(taken.holding, this.#now)
+      const { holding } = taken
+      holding.slice.beat(taken, countedIn(holding.scope, sane(used)))
+      this.#claims.changed(holding, this.#now)
     }
   }
 
@@ -122,8 +135,9 @@ export class Escrow {
     const wanted = sane(estimate)
     const raised: Promise<boolean>[] = []
     for (let taken = this.#running.get(id)?.taken; taken; taken = taken.next) {
-      if (isCount) taken.holding.slice.lower(taken, wanted)
-      else raised.push(this.#growth.raise(taken, wanted, ruleIn(taken, extension)))
+      const counted = countedIn(taken.holding.scope, wanted)
+      if (isCount) taken.holding.slice.lower(taken, counted)
+      else raised.push(this.#growth.raise(taken, counted, ruleIn(taken, extension)))
     }
     return (await Promise.all(raised)).every((isRaised) => isRaised)
   }
@@ -194,19 +208,23 @@ export class Escrow {
   ): AdmitResult | undefined {
     const now = this.#now
     const { id, rules } = request
-    const ruleOf = (index: number) => rules.scoped?.[index]?.rule
+    const { scoped = [] } = rules
     const holdings: Holding[] = []
     for (const [index, { account }] of others.entries()) {
-      const holding = this.#presentOf(account, present)
-      const need = budgetNeed(ruleOf(index), estimate, this.#need)
-      if (!holding?.coversBudget(need, ruleOf(index), now)) return undefined
+      const [holding, one] = [this.#presentOf(account, present), scoped[index]]
+      if (holding === undefined || one === undefined) return undefined
+      const need = scopedNeed(one, estimate, this.#need)
+      if (!holding.coversScoped(need, one, now)) return undefined
       holdings.push(holding)
     }
     if (!this.#running.has(id)) {
       let taken: Taken | undefined
-      for (const [index, holding] of holdings.entries()) {
-        const need = budgetNeed(ruleOf(index), estimate, this.#need)
+      for (const [index, one] of scoped.entries()) {
+        const holding = holdings[index]
+        if (holding === undefined) continue
+        const need = scopedNeed(one, estimate, this.#need)
         taken = this.#take(holding, need, now, taken)
+        if (one.rates?.tokensPerMinute !== undefined) taken.rated = need.rated
       }
       const need = tenantNeed(rules, estimate, this.#need)
       taken = this.#take(own, need, now, taken)
@@ -228,23 +246,25 @@ export class Escrow {
   #end(taken: Taken, spent: Amount, rule: BudgetRule | undefined, now: number): void {
     const { holding } = taken
     const { day, month } = holding
-    day.total = Math.min(Number.MAX_SAFE_INTEGER, day.total + spent.tokens)
-    month.total = Math.min(Number.MAX_SAFE_INTEGER, month.total + spent.nanos)
+    day.add(spent.tokens)
+    month.add(spent.nanos)
     holding.slice.end(taken, taken.slots, spent)
     holding.budget = rule
     holding.hasSettled = true
     this.#claims.changed(holding, now)
   }
 
-  #presentOf(account: Account, { day }: Windows): Holding | undefined {
+  #presentOf(account: Account, present: Moment): Holding | undefined {
     const holding = this.#holdings.get(account)
-    return holding?.day.window.key === day.key ? holding : undefined
+    return holding?.isOf(present) ? holding : undefined
   }
 
   /** A holding of an earlier day stays until its requests have ended. */
-  #open(share: Share, present: Windows): Holding {
+  #open(share: Share, present: Moment): Holding {
     if (this.#holdings.size >= this.#sweptAt) this.#sweep()
     const holding = new Holding(share, present)
+    // The book keeps the account as long as this does.
+    if (!this.#holdings.has(share.account)) share.account.parts++
     this.#holdings.set(share.account, holding)
     this.#byStateKey.set(stateKeyOf(share.account), holding)
     return holding
@@ -255,6 +275,7 @@ export class Escrow {
     for (const [account, holding] of this.#holdings) {
       if (!holding.isOver || !holding.slice.isQuiet(now)) continue
       this.#holdings.delete(account)
+      account.parts--
       this.#byStateKey.delete(stateKeyOf(account))
     }
     this.#sweptAt = Math.max(SWEPT_MIN, 2 * this.#holdings.size)

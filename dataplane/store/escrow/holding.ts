@@ -1,18 +1,25 @@
 /** The slice of one account in the windows of a day, with this replica's data on the account. */
-import type { BudgetRule, BudgetScope, Crossing, Rules } from '../../accounts/store.ts'
-import type { Windows } from '../../accounts/windows.ts'
+import type {
+  BudgetRule,
+  BudgetScope,
+  Crossing,
+  Measures,
+  ScopedBudget,
+} from '../../accounts/store.ts'
+import { contains, type Moment } from '../../accounts/windows.ts'
 import type { Account, AccountWindow } from '../redis/redis-accounts.ts'
 import type { PouredSlice } from './poured.ts'
 import { fromList, KINDS, listed, nothing, type Quantities } from './quantities.ts'
 import { type Claim, Slice } from './slice.ts'
 
 /** The limits of an account; that of a group or a key has only a budget. */
-export type Terms = Pick<
-  Rules,
-  'requestsPerMinute' | 'burst' | 'concurrentRequests' | 'tokensPerMinute' | 'budget'
->
+export interface Terms extends Measures {
+  readonly budget: BudgetRule | undefined
+}
 
 const NO_CAP = -1
+
+const NO_RATES: Measures = {}
 
 /** 2 % of a counter must have room for this many requests of one size. */
 const FEW = 4
@@ -57,12 +64,13 @@ export class Holding implements PouredSlice {
 
   constructor(
     { account, scope, terms }: Pick<Holding, 'account' | 'scope' | 'terms'>,
-    { day, month }: Windows,
+    moment: Moment,
   ) {
     this.account = account
     this.scope = scope
-    this.day = account.windowFor(day)
-    this.month = account.windowFor(month)
+    const { day, month } = account.windowsAt(moment)
+    this.day = day
+    this.month = month
     this.terms = terms
     this.budget = terms.budget
     account.poured.slice = this
@@ -88,12 +96,19 @@ export class Holding implements PouredSlice {
     return this.#agreed !== undefined && isSame(this.#agreed, terms) && this.slice.covers(need, now)
   }
 
-  /** The same of a group or a key. */
-  coversBudget(need: Readonly<Quantities>, budget: BudgetRule | undefined, now: number): boolean {
+  /** The same of a group, a key or a limit. */
+  coversScoped(need: Readonly<Quantities>, { rule, rates }: ScopedBudget, now: number): boolean {
     const agreed = this.#agreed
     return (
-      agreed !== undefined && hasSameCaps(agreed.budget, budget) && this.slice.covers(need, now)
+      agreed !== undefined &&
+      hasSameRates(agreed, rates ?? NO_RATES) &&
+      hasSameCaps(agreed.budget, rule) &&
+      this.slice.covers(need, now)
     )
+  }
+
+  isOf({ at }: Moment): boolean {
+    return contains(this.day.window, at)
   }
 
   /** Whether the slice is over: nothing in it, and nothing that the store has not taken. */
@@ -145,7 +160,8 @@ export class Holding implements PouredSlice {
     const thresholds = alerted.length > 0 ? (budget?.alertThresholds ?? []) : []
     return [
       ...[this.day.window.startsAt, this.day.window.resetsAt],
-      ...[requestsPerMinute, burst, concurrentRequests, tokensPerMinute ?? NO_CAP],
+      ...[requestsPerMinute ?? NO_CAP, burst ?? NO_CAP, concurrentRequests ?? NO_CAP],
+      tokensPerMinute ?? NO_CAP,
       ...[budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP],
       ...this.day.seen(now),
       ...this.month.seen(now),
@@ -198,10 +214,10 @@ export const ALERTS_AT = { day: DAY_AT, month: MONTH_AT, crossed: 32 } as const
 /** Whether the counters are so large that a few requests of the size fit 2 % of each. */
 export function isLarge(need: Readonly<Quantities>, terms: Terms): boolean {
   const caps = {
-    requests: terms.burst,
+    requests: terms.burst ?? Number.POSITIVE_INFINITY,
     rated: terms.tokensPerMinute ?? Number.POSITIVE_INFINITY,
     // One idle slot is enough, because others become idle as requests end.
-    slots: terms.concurrentRequests * 10,
+    slots: (terms.concurrentRequests ?? Number.POSITIVE_INFINITY) * 10,
     tokens: terms.budget?.tokensPerDay ?? Number.POSITIVE_INFINITY,
     nanos: terms.budget?.nanosPerMonth ?? Number.POSITIVE_INFINITY,
   }
@@ -209,13 +225,15 @@ export function isLarge(need: Readonly<Quantities>, terms: Terms): boolean {
 }
 
 function isSame(one: Terms, other: Terms): boolean {
-  if (one === other) return true
+  return one === other || (hasSameRates(one, other) && hasSameCaps(one.budget, other.budget))
+}
+
+function hasSameRates(one: Measures, other: Measures): boolean {
   return (
     one.requestsPerMinute === other.requestsPerMinute &&
     one.burst === other.burst &&
     one.concurrentRequests === other.concurrentRequests &&
-    one.tokensPerMinute === other.tokensPerMinute &&
-    hasSameCaps(one.budget, other.budget)
+    one.tokensPerMinute === other.tokensPerMinute
   )
 }
 

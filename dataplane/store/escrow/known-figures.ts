@@ -11,53 +11,79 @@ import { DAY_AT, type Holding, MONTH_AT, type Terms } from './holding.ts'
 const MINUTE_MS = 60_000
 
 /** The figures of the tenant alone. */
-export function figuresOf(holding: Holding, rules: Terms, now: number): Figures {
-  const { known } = holding
-  const since = now - (known?.at ?? now)
-  const used = known?.claim.used
-  const { used: present } = holding.slice
-  const { requestsPerMinute, burst, tokensPerMinute, concurrentRequests, budget } = rules
+export function figuresOf(holding: Holding, rules: TenantTerms, now: number): Figures {
+  const { requestsPerMinute: limit, burst: capacity, concurrentRequests, budget } = rules
   return {
-    requests: bucketOf(
-      { limit: requestsPerMinute, capacity: burst, since },
-      [at(holding, 15), at(holding, 16)],
-      present.requests - (used?.requests ?? 0),
-    ),
-    tokenRate:
-      tokensPerMinute === undefined
-        ? undefined
-        : bucketOf(
-            { limit: tokensPerMinute, capacity: tokensPerMinute, since },
-            [at(holding, 17), at(holding, 18)],
-            present.rated - (used?.rated ?? 0),
-          ),
-    concurrency: {
-      limit: concurrentRequests,
-      used: at(holding, 19) + present.slots - (used?.slots ?? 0),
-    },
+    requests: requestsOf(holding, { limit, capacity, since: sinceKnown(holding, now) }),
+    tokenRate: tokenRateOf(holding, rules, now),
+    concurrency: slotsOf(holding, concurrentRequests),
     tokens: tokensOf(holding, budget),
     spend: spendOf(holding, budget),
   }
 }
 
-/** With those of groups and keys; the holdings are in the order of the rules. */
+/** With those of groups, keys and limits; the holdings are in the order of the rules. */
 export function figuresOfAll(
   holding: Holding,
   others: readonly Holding[],
   rules: Rules,
   now: number,
 ): Figures {
-  const scoped = others.flatMap((other, index) =>
-    scopedFiguresOf(other, rules.scoped?.[index]?.rule),
-  )
+  const scoped = others.flatMap((other, index) => {
+    const { rule, rates } = rules.scoped?.[index] ?? {}
+    return scopedFiguresOf(other, { ...rates, budget: rule }, now)
+  })
   return { ...figuresOf(holding, rules, now), scoped }
 }
 
 /** None for the account of a tenant. */
-export function scopedFiguresOf(holding: Holding, budget: Terms['budget']): ScopedFigures[] {
+export function scopedFiguresOf(holding: Holding, terms: Terms, now: number): ScopedFigures[] {
   const { scope } = holding
   if (scope === undefined) return []
-  return [{ scope, tokens: tokensOf(holding, budget), spend: spendOf(holding, budget) }]
+  const { requestsPerMinute: limit, burst: capacity, concurrentRequests, budget } = terms
+  const figures = { scope, tokens: tokensOf(holding, budget), spend: spendOf(holding, budget) }
+  if (scope.kind !== 'limit') return [figures]
+  const hasRate = limit !== undefined && capacity !== undefined
+  const since = sinceKnown(holding, now)
+  return [
+    {
+      ...figures,
+      requests: hasRate ? requestsOf(holding, { limit, capacity, since }) : undefined,
+      tokenRate: tokenRateOf(holding, terms, now),
+      concurrency:
+        concurrentRequests === undefined ? undefined : slotsOf(holding, concurrentRequests),
+    },
+  ]
+}
+
+/** The limits of the account of a tenant. */
+export type TenantTerms = Omit<Rules, 'scoped' | 'base'>
+
+function sinceKnown({ known }: Holding, now: number): number {
+  return now - (known?.at ?? now)
+}
+
+function requestsOf(holding: Holding, bucket: BucketNow): BucketFigure {
+  const { known, slice } = holding
+  const used = slice.used.requests - (known?.claim.used.requests ?? 0)
+  return bucketOf(bucket, [at(holding, 15), at(holding, 16)], used)
+}
+
+function tokenRateOf(
+  holding: Holding,
+  { tokensPerMinute: limit }: Terms,
+  now: number,
+): BucketFigure | undefined {
+  if (limit === undefined) return undefined
+  const { known, slice } = holding
+  const used = slice.used.rated - (known?.claim.used.rated ?? 0)
+  const bucket = { limit, capacity: limit, since: sinceKnown(holding, now) }
+  return bucketOf(bucket, [at(holding, 17), at(holding, 18)], used)
+}
+
+function slotsOf(holding: Holding, limit: number): Figures['concurrency'] {
+  const { known, slice } = holding
+  return { limit, used: at(holding, 19) + slice.used.slots - (known?.claim.used.slots ?? 0) }
 }
 
 interface BucketNow {

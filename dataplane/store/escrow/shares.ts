@@ -1,6 +1,7 @@
 /** The amounts that a request needs of each of its accounts. */
-import type { AdmitRequest, Amount, BudgetRule, Rules } from '../../accounts/store.ts'
+import type { AdmitRequest, Amount, BudgetRule, Rules, ScopedBudget } from '../../accounts/store.ts'
 import type { Account, ScopeAccount } from '../redis/redis-accounts.ts'
+import { countedIn } from '../redis/request-part.ts'
 import type { Terms } from './holding.ts'
 import { nothing, type Quantities } from './quantities.ts'
 
@@ -24,19 +25,14 @@ export function sharesOf(
   return [
     { account, scope: undefined, terms: rules, need },
     ...others.map((other, index): Share => {
-      const budget = rules.scoped?.[index]?.rule
-      const terms = { ...NO_RATES, budget }
-      return { ...other, terms, need: budgetNeed(budget, estimate, nothing()) }
+      const { rule, rates } = rules.scoped?.[index] ?? NO_LIMITS
+      const need = scopedNeed({ scope: other.scope, rule, rates }, estimate, nothing())
+      return { ...other, terms: { ...rates, budget: rule }, need }
     }),
   ]
 }
 
-const NO_RATES = {
-  requestsPerMinute: 1,
-  burst: 1,
-  concurrentRequests: 1,
-  tokensPerMinute: undefined,
-}
+const NO_LIMITS = { rule: undefined, rates: undefined }
 
 /** Writes into `need` the amounts that the account of the tenant needs. */
 export function tenantNeed(rules: Rules, estimate: Amount, need: Quantities): Quantities {
@@ -47,8 +43,23 @@ export function tenantNeed(rules: Rules, estimate: Amount, need: Quantities): Qu
   return need
 }
 
-/** The same of a group or a key, which has no rates and slots. Only what has a cap is set aside. */
-export function budgetNeed(
+/** The same of a group, a key or a limit. */
+export function scopedNeed(
+  { scope, rule, rates }: ScopedBudget,
+  estimate: Amount,
+  need: Quantities,
+): Quantities {
+  const counted = countedIn(scope, estimate)
+  budgetNeed(rule, counted, need)
+  if (rates === undefined) return need
+  need.requests = rates.requestsPerMinute === undefined ? 0 : 1
+  need.rated = rates.tokensPerMinute === undefined ? 0 : counted.tokens
+  need.slots = rates.concurrentRequests === undefined ? 0 : 1
+  return need
+}
+
+/** Only what has a cap is set aside. */
+function budgetNeed(
   budget: BudgetRule | undefined,
   { tokens, nanos }: Amount,
   need: Quantities,

@@ -1,8 +1,8 @@
 /** Sums over slices and the requests under them, for an outage and for metrics. */
 import { larger, sane } from '../../accounts/amounts.ts'
 import type { AdmitRequest, Figures, ScopedFigures } from '../../accounts/store.ts'
-import type { Holding } from './holding.ts'
-import { figuresOf, scopedFiguresOf } from './known-figures.ts'
+import type { Holding, Terms } from './holding.ts'
+import { figuresOf, scopedFiguresOf, type TenantTerms } from './known-figures.ts'
 import { KINDS, nothing, type Quantities } from './quantities.ts'
 import type { Running } from './taken.ts'
 
@@ -24,13 +24,17 @@ export function standingsOf(
   for (const holding of holdings) {
     if (holding.known === undefined) continue
     const { account, scope, terms } = holding
-    if (scope === undefined) tenants.push([account.tenant, figuresOf(holding, terms, now)])
-    else scopes.push(...scopedFiguresOf(holding, terms.budget))
+    if (scope !== undefined) scopes.push(...scopedFiguresOf(holding, terms, now))
+    else if (isOfTenant(terms)) tenants.push([account.tenant, figuresOf(holding, terms, now)])
   }
   const requests = Array.from(running, ({ request, taken: { tokens, nanos } }) => {
     return { ...request, estimate: larger(sane(request.estimate), { tokens, nanos }) }
   })
   return { tenants, scopes, running: requests }
+}
+
+function isOfTenant(terms: Terms): terms is TenantTerms {
+  return terms.requestsPerMinute !== undefined
 }
 
 export interface Held extends Quantities {

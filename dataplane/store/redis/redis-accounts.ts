@@ -113,6 +113,8 @@ export class Account {
   parts = 0
   /** When a request last came, by the store's time. */
   usedAt = 0
+  /** When a request last asked the store without a slice here, by the steady clock; only of a limit. */
+  askedAt = Number.NEGATIVE_INFINITY
   /** The running repair of a store that lost data, shared by all calls that need it. */
   healing: Promise<void> | undefined
   readonly isOfLimit: boolean
@@ -248,9 +250,4 @@ export class AccountBook {
         this.accounts.delete(name)
     }
   }
-}
-
-/** Nothing is set aside of the counters of limits, so the store decides on each request. */
-export function hasLimits({ scoped = [] }: Rules): boolean {
-  return scoped.some(({ scope }) => scope.kind === 'limit')
 }

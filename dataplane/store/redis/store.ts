@@ -29,7 +29,7 @@ import {
   windowsOfScope,
 } from './asking.ts'
 import { type Link, StoreAway } from './link.ts'
-import { type Account, AccountBook, hasLimits } from './redis-accounts.ts'
+import { type Account, AccountBook } from './redis-accounts.ts'
 import { Calls } from './redis-calls.ts'
 import { figuresOf, scopedFiguresOf } from './redis-replies.ts'
 import { pour } from './request-part.ts'
@@ -90,7 +90,7 @@ export class RedisStore implements Store {
 
   /** Admits a request that slices cover, without a call. */
   admitHere(request: AdmitRequest): AdmitResult | undefined {
-    if (this.#escrow === undefined || hasLimits(request.rules)) return undefined
+    if (this.#escrow === undefined) return undefined
     const accounts = this.#book.of(this.#calls.present, request)
     return this.#escrow.admit(request, sane(request.estimate), accounts)
   }
@@ -124,7 +124,7 @@ export class RedisStore implements Store {
     const estimate = sane(request.estimate)
     const asked = this.#book.of(this.#calls.present, request)
     const { account, others } = asked
-    if (!hasLimits(rules)) this.#escrow?.isAsked({ ...request, estimate }, asked)
+    this.#escrow?.isAsked({ ...request, estimate }, asked)
     const wanted = { id, estimate, cheaper: cheaperOf(request) }
     const sentAt = this.#clock.now()
     let answer: Decided

@@ -64,18 +64,58 @@ function sliced(asking = PLAIN) {
 
 const PLAIN = { tenant: 'acme', rules: aRule(), estimate: tokens(1) }
 
-test('a request with a counter of limits[] asks the store although slices cover its tenant', async () => {
-  const { store, isCovered, untilCovered } = sliced()
+test('slices cover requests with large counters of limits[], and one with a small counter asks the store', async () => {
+  const LARGE = { name: 'many', for: { tenant: 'acme' }, requests_per_minute: 6000, burst: 3000 }
+  const rules = limitedRules([LARGE])()
+  const { store, untilCovered, isCovered } = sliced({ ...PLAIN, rules })
   await untilCovered()
-  const rules = limitedRules([
+  assert.ok(isCovered())
+  const few = limitedRules([
+    LARGE,
     { name: 'few', for: { tenant: 'acme' }, requests_per_minute: 1, burst: 2 },
   ])()
-  assert.equal(store.admitHere({ ...PLAIN, id: 'e', rules }), undefined)
+  const asking = { ...PLAIN, rules: few }
+  assert.equal(store.admitHere({ ...asking, id: 'e' }), undefined)
   const verdicts: string[] = []
-  for (const id of ['e', 'f', 'g'])
-    verdicts.push(verdict(await store.admit({ ...PLAIN, id, rules })))
+  for (const id of ['e', 'f', 'g']) verdicts.push(verdict(await store.admit({ ...asking, id })))
   assert.deepEqual(verdicts, ['admitted', 'admitted', 'rpm'])
-  assert.ok(isCovered())
+})
+
+test('what slices covered of limits[] is counted as by the store, each limit by its tokens', async () => {
+  const A_SECOND = 400
+  const PAUSE_S = 0.25
+  const rules = limitedRules([
+    { name: 'rate', for: { tenant: 'acme' }, tokens_per_minute: 60 * A_SECOND },
+    { name: 'out', for: { tenant: 'acme' }, output_tokens_per_minute: 60 * A_SECOND },
+    { name: 'day', for: { tenant: 'acme' }, budget: { tokens: 1_000_000, per: 'day' } },
+    { name: 'slots', for: { tenant: 'acme' }, concurrent_requests: 1000 },
+  ])()
+  const estimate = { tokens: 100, nanos: 0, input: 10 }
+  const { store, untilCovered, claimAgain } = sliced({ ...PLAIN, rules, estimate })
+  await untilCovered()
+  const asking = { ...PLAIN, rules, estimate, id: 'here' }
+  const shown = async () => {
+    const { scoped = [] } = await bench.replica('two').read('acme', rules)
+    const [rate, out, day, slots] = scoped
+    const { tokens: { settled = 0, reserved = 0 } = {} } = day ?? {}
+    const left = [rate, out].map((one) => one?.tokenRate?.remaining ?? 0)
+    return [...left, settled, reserved, slots?.concurrency?.used ?? 0]
+  }
+  assert.ok(store.admitHere(asking))
+  const claimed = async () => {
+    bench.clock.pass(PAUSE_S * 1000)
+    await claimAgain()
+    return await shown()
+  }
+  const before = await claimed()
+  const used = { tokens: 70, nanos: 0, input: 10 }
+  void store.settle({ ...asking, used, budget: undefined, scoped: rules.scoped })
+  const now = await claimed()
+  const leaked = PAUSE_S * A_SECOND
+  assert.deepEqual(
+    now.map((one, at) => one - (before[at] ?? 0)),
+    [30 + leaked, 30 + leaked, 70, -100, -1],
+  )
 })
 
 test('a beat leaves slices as they are, and voids them if the store has lost its data', async () => {

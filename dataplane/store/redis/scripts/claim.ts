@@ -85,7 +85,7 @@ end
 local limits = { 0, 0, 0, 0, 0 }
 if isPresent then
   local levels = levelAt(requestLevel, requestAt, requestRate)
-  limits[1] = limitOf(requestCapacity, ceil(levels / UNIT), requestsIdle - slice[8])
+  limits[1] = limitOf(rpm < 0 and -1 or requestCapacity, ceil(levels / UNIT), requestsIdle - slice[8])
   limits[2] = limitOf(tpm, ceil(levelAt(tokenLevel, tokenAt, tokenRate) / UNIT), ratedIdle - slice[9])
   limits[3] = limitOf(slots, running + slotsUsed, slotsIdle - slice[10])
   limits[4] = limitOf(dayCap, dayLedger.sum + dayHeld + dayUsed, dayIdle - slice[11])
