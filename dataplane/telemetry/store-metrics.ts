@@ -26,7 +26,7 @@ export const STORE_METRICS = {
   ),
   storeSliceAccounts: gauge(
     'gw_store_slice_accounts',
-    'Tenants, groups and keys with a slice for this replica.',
+    'Tenants, groups, keys and counters of limits with a slice for this replica.',
   ),
   localAdmissions: counter(
     'gw_store_local_admissions_total',

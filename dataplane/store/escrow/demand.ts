@@ -13,7 +13,7 @@ const SPANS = 8
 const FEW = 4
 
 /** Two requests in this time are busy; fewer ask for themselves. */
-const BUSY_MS = 5_000
+export const BUSY_MS = 5_000
 
 export class Demand {
   #present = nothing()

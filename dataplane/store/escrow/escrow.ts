@@ -17,6 +17,7 @@ import type { Moment } from '../../accounts/windows.ts'
 import type { Account, ScopeAccount } from '../redis/redis-accounts.ts'
 import { countedIn } from '../redis/request-part.ts'
 import { Claims, type ClaimsOptions } from './claims.ts'
+import { BUSY_MS } from './demand.ts'
 import { Growth } from './growth.ts'
 import { Holding, isLarge } from './holding.ts'
 import { figuresOf, figuresOfAll } from './known-figures.ts'
@@ -29,9 +30,6 @@ import { type Accounts, accountsOf, type Running, ruleIn, stateKeyOf, type Taken
 export interface Asked extends Accounts {
   readonly present: Moment
 }
-
-/** Two requests in this time are busy. */
-const BUSY_MS = 5_000
 
 /** With more accounts than this, quiet ones are dropped. */
 const SWEPT_MIN = 1_000

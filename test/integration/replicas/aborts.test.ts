@@ -15,7 +15,7 @@ import { Replicas } from './rig.ts'
 const ABORTS = 2000
 const AT_ONCE = 50
 const STREAMS = 50
-/** So many that slices cover most streams. */
+/** Enough that slices cover most streams. */
 const SLOTS = 5000
 const WORD_MS = 100
 /** More than two heartbeats, and long enough that slices have nothing idle any more. */
