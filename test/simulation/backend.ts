@@ -13,7 +13,7 @@ export interface Witness {
   renewed(id: string, used: number): void
   settled(id: string): void
   /** The same for an account that is not the tenant's. */
-  settledBeside(id: string): void
+  settledBeside(id: string, isLimit: boolean): void
   /** A gateway has stopped waiting for the answer to an admission. */
   unanswered(id: string): void
 }

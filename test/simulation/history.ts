@@ -199,9 +199,12 @@ class World {
         const life = this.#lives.get(id)
         if (life !== undefined) life.isUnanswered = true
       },
-      settledBeside: (id) => {
+      settledBeside: (id, isLimit) => {
         const life = this.#lives.get(id)
-        if (life !== undefined) life.settledLastAt = this.#wall()
+        if (life === undefined) return
+        const at = this.#wall()
+        life.settledLastAt = at
+        if (isLimit) this.#deeds.push({ what: 'settledInLimit', life, at })
       },
       settled: (id) =>
         note(id, (life, at) => {

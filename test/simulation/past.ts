@@ -5,7 +5,12 @@ import type { Plan } from './plan.ts'
 
 /** The store's decisions, in its order and by its clock. */
 export type Deed =
-  | { readonly what: 'admitted' | 'settled'; readonly life: Life; readonly at: number }
+  /** Settled in the account of the tenant, or in that of the limit, which a call may reach earlier. */
+  | {
+      readonly what: 'admitted' | 'settled' | 'settledInLimit'
+      readonly life: Life
+      readonly at: number
+    }
   | { readonly what: 'renewed'; readonly life: Life; readonly at: number; readonly used: number }
   | { readonly what: 'flushed'; readonly at: number }
 

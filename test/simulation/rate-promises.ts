@@ -9,6 +9,7 @@ interface Rated {
   readonly rates: readonly Measures[]
   readonly counts: (life: Life) => boolean
   readonly slots: (life: Life) => number | undefined
+  readonly freedBy: 'settled' | 'settledInLimit'
 }
 
 export function ratedOf(past: Past): readonly Rated[] {
@@ -17,10 +18,12 @@ export function ratedOf(past: Past): readonly Rated[] {
     rates: rulesOf(past),
     counts: ({ plan }: Life) => plan.tenant === tenant,
     slots: ({ rules }: Life) => rules.concurrentRequests,
+    freedBy: 'settled' as const,
   }))
   if (limited === undefined) return own
   const { rates } = limited
-  return [...own, { rates: [rates], counts: () => true, slots: () => rates.concurrentRequests }]
+  const slots = () => rates.concurrentRequests
+  return [...own, { rates: [rates], counts: () => true, slots, freedBy: 'settledInLimit' }]
 }
 
 /** The largest at any time; undefined if the counter has no rate. */
@@ -87,7 +90,7 @@ export function sharesOf(rated: Rated, past: Past): string[] {
   return []
 }
 
-export function slotsOf({ counts, slots }: Rated, past: Past): string[] {
+export function slotsOf({ counts, slots, freedBy }: Rated, past: Past): string[] {
   const until = new Map<Life, number>()
   const isLost = past.deeds.some(({ what }) => what === 'flushed')
   for (const deed of past.deeds) {
@@ -96,10 +99,10 @@ export function slotsOf({ counts, slots }: Rated, past: Past): string[] {
     else if (!counts(deed.life)) continue
     // A slice that the store has lost may end with its gateway before the store hears of it again.
     else if (isLost && deed.life.isHere && hasCrashed(deed.life, past)) continue
-    else if (deed.what === 'settled') until.delete(deed.life)
+    else if (deed.what === freedBy) until.delete(deed.life)
     else if (deed.what === 'renewed') {
       if (until.has(deed.life)) until.set(deed.life, deed.at + LEASE_MS)
-    } else {
+    } else if (deed.what === 'admitted') {
       until.set(deed.life, deed.at + LEASE_MS)
       const taken = [...until.values()].filter((end) => end > deed.at).length
       const limit = slots(deed.life)

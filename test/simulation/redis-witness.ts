@@ -29,7 +29,7 @@ export function telling(store: RedisStore, witness: Witness): RedisStore {
   store.settle = (settling) => {
     if (store.hasHere(settling.id)) {
       witness.settled(settling.id)
-      witness.settledBeside(settling.id)
+      witness.settledBeside(settling.id, true)
     }
     return settle(settling)
   }
@@ -56,7 +56,8 @@ export function note(
   if (name === 'admit_all' && code < 10) witness.admitted(String(args[0]))
   const ended = found === undefined ? [] : settledIn(name, args.slice(own))
   if (/:key:|\{group:|\{limit:/.test(keys[0] ?? '')) {
-    for (const id of ended) witness.settledBeside(id)
+    const isLimit = keys[0]?.includes('{limit:') ?? false
+    for (const id of ended) witness.settledBeside(id, isLimit)
     return
   }
   if (name === 'admit' && code < 10) witness.admitted(String(args[own + 13]))

@@ -90,7 +90,7 @@ class RemoteStore implements Store {
           const settlement = this.#shared.settle(settling)
           if (settlement.charged) {
             this.#world.witness.settled(settling.id)
-            this.#world.witness.settledBeside(settling.id)
+            this.#world.witness.settledBeside(settling.id, true)
           }
           return settlement
         })
