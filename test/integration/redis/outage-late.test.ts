@@ -35,10 +35,17 @@ after(async () => {
   await Promise.all([server.stop(), upstream.close()])
 })
 
+/** A counter without a slice for each request, because each is of another user. */
+const EACH_USER = {
+  ...{ name: 'user', for: { each: 'user' } },
+  ...{ requests_per_minute: 10_000_000, burst: 1_000_000 },
+}
+
 function start(tenant: string, given: Pick<SharedOptions, 'failOpen' | 'hasSlices' | 'timeoutMs'>) {
   const url = `redis://127.0.0.1:${proxy.port}`
   const budgets = [{ tenant, tokens_per_day: 1_000_000_000 }]
-  return startShared({ url, upstream, keys, budgets, limits: LIMITS, ...given })
+  const further = given.hasSlices ? [] : [EACH_USER]
+  return startShared({ url, upstream, keys, budgets, limits: LIMITS, further, ...given })
 }
 
 /** A process that the machine does not run for a while: its clocks go on, and all that came is in one turn. */

@@ -33,6 +33,8 @@ export interface SharedOptions {
   readonly tls?: Fields
   /** Whether slices may decide; else each request asks the store. */
   readonly hasSlices?: boolean
+  /** The entries of `limits[]`; absent: one that makes each request ask, unless slices may decide. */
+  readonly further?: readonly Fields[]
   /**
    * A busy machine is sometimes late; only tests of the time itself use the time that users have.
    */
@@ -42,6 +44,7 @@ export interface SharedOptions {
 export async function startShared(options: SharedOptions): Promise<Limited> {
   const { url, failOpen, upstream, keys, timeoutMs = 250 } = options
   const { limits = PLENTY, budgets = [], env, tls, hasSlices = false } = options
+  const { further = hasSlices ? [] : [ASKED] } = options
   const redis = { url, timeout_ms: timeoutMs, fail_open: failOpen }
   return await startLimited(
     {
@@ -50,7 +53,7 @@ export async function startShared(options: SharedOptions): Promise<Limited> {
       routes: [{ name: 'chat', strategy: 'single', primary: 'up', max_tokens_default: 3 }],
       rate_limits: { default: limits, backend: 'redis', redis },
       budgets,
-      limits: hasSlices ? [] : [ASKED],
+      limits: further,
       ...(tls && { tls }),
     },
     keys,
@@ -64,7 +67,7 @@ export interface TimedAnswer {
   readonly ms: number
 }
 
-/** Sends requests at a constant rate, without waiting for the answers. */
+/** Sends requests at a constant rate, each of another end user, without waiting for the answers. */
 export async function pacedChats(
   fronts: readonly Front[],
   { requests, everyMs }: { readonly requests: number; readonly everyMs: number },
@@ -72,15 +75,15 @@ export async function pacedChats(
   const asked: Promise<TimedAnswer>[] = []
   for (let sent = 0; sent < requests; sent++) {
     const front = fronts[sent % fronts.length]
-    if (front !== undefined) asked.push(timed(front))
+    if (front !== undefined) asked.push(timed(front, `user-${sent}-${everyMs}`))
     await delay(everyMs)
   }
   return await Promise.all(asked)
 }
 
-async function timed(front: Front): Promise<TimedAnswer> {
+async function timed(front: Front, user: string): Promise<TimedAnswer> {
   const begun = performance.now()
-  const heard = await front.chat()
+  const heard = await front.chat({ user })
   return { status: heard.status, heard, ms: performance.now() - begun }
 }
 
