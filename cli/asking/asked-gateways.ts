@@ -66,15 +66,21 @@ function standAlone(admin: string): AskedGateway {
     ask: (path, asking) => askAdmin(admin, path, asking),
     async clientUrl() {
       const { body } = await askAdmin(admin, '/status')
-      const url = URL.parse(String(valueBelow(body, 'listeners', 'clients')))
+      const url = clientsOf(body)
       if (url === null)
         throw new Error(`The gateway at ${admin} does not report the address for clients.`)
-      // A server that listens on every address also listens on loopback.
-      if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
-      if (url.hostname === '[::]') url.hostname = '[::1]'
       return url.origin
     },
   }
+}
+
+/** Where clients on the same machine reach a gateway, by its status; null if the status has no such address. */
+export function clientsOf(status: unknown): URL | null {
+  const url = URL.parse(String(valueBelow(status, 'listeners', 'clients')))
+  // A server that listens on every address also listens on loopback.
+  if (url?.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
+  if (url?.hostname === '[::]') url.hostname = '[::1]'
+  return url
 }
 
 /** Why a pod gave no answer, and how to fix it. */

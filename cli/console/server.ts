@@ -1,4 +1,7 @@
-/** The console on a loopback port: its page, and read access to the admin APIs of all gateways in the command. */
+/**
+ * The console on a loopback port: its page, read access to the admin APIs of all gateways in the command, and the
+ * playground.
+ */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,6 +10,7 @@ import { Feed } from '../../dataplane/console/feed.ts'
 import { DATA_HEADERS, sendPageFile } from '../../dataplane/console/page-files.ts'
 import type { AskedGateway } from '../asking/asked-gateways.ts'
 import type { AdminAnswer } from '../asking/connection.ts'
+import { isOwnPage, PLAYGROUND_PATH, play, playgroundUrl, Refused } from './playground.ts'
 
 export interface ConsoleServer {
   /** The page, with the token that opens its data. */
@@ -44,14 +48,14 @@ export async function startConsole(options: ConsoleOptions): Promise<ConsoleServ
       at: new Date().toISOString(),
       hasCluster: readResource !== undefined,
       grafana,
-      pods: await Promise.all(gateways.map((gateway) => podOf(gateway, options.onSilence))),
+      pods: await Promise.all(gateways.map((gateway) => podOf(gateway, options))),
     }),
     isEnding: () => false,
   })
   const server = createServer((incoming, outgoing) => {
     const gatewayOf = (name: string) => gateways.find((gateway) => gateway.name === name)
-    answer(incoming, outgoing, { token, feed, gatewayOf, readResource }).catch(() =>
-      outgoing.destroy(),
+    answer(incoming, outgoing, { token, feed, gatewayOf, readResource }).catch((error) =>
+      ended(outgoing, error),
     )
   })
   server.listen(options.port, '127.0.0.1')
@@ -72,14 +76,15 @@ export async function startConsole(options: ConsoleOptions): Promise<ConsoleServ
   }
 }
 
-async function podOf({ name, ask }: AskedGateway, onSilence: () => void) {
+async function podOf({ name, ask }: AskedGateway, { onSilence, readResource }: ConsoleOptions) {
   const path = `/pods/${encodeURIComponent(name)}`
   try {
     const asking = { timeoutMs: SAMPLE_MS }
     const [status, activity] = await Promise.all([ask('/status', asking), ask('/activity', asking)])
     if (status.status !== 200 || activity.status !== 200)
       throw new Error(`it answered with ${status.status} and ${activity.status}`)
-    return { name, path, status: status.body, activity: activity.body }
+    const sendsTo = readResource === undefined ? playgroundUrl(status.body) : undefined
+    return { name, path, status: status.body, activity: activity.body, sendsTo }
   } catch (error) {
     onSilence()
     return { name, path, error: error instanceof Error ? error.message : String(error) }
@@ -101,21 +106,38 @@ async function answer(
   const { method = '', url = '' } = incoming
   const isEvents = url === `${PAGE}events`
   const isOpen = url.startsWith(PAGE) && !isEvents
+  const [, name = '', path = ''] = /^\/pods\/([^/]+)(\/.*)$/.exec(url) ?? []
+  const gateway = gatewayOf(decoded(name))
+  const isPlayed = method === 'POST' && path === PLAYGROUND_PATH && isOwnPage(incoming)
   // The guard does not accept a repeated header.
   const headers = incoming.headers as Record<string, string | undefined>
-  const refusal = adminRefusal({ ...headers, method, isOpen }, { isSocket: false, token })
+  const asked = { ...headers, method, isOpen, ...(isPlayed && { origin: undefined }) }
+  const refusal = adminRefusal(asked, { isSocket: false, token })
   if (refusal !== undefined) return send(outgoing, refusal.status, refused(refusal.message))
+  if (isPlayed && gateway !== undefined && readResource === undefined)
+    return await play(incoming, outgoing, await originOf(gateway))
   if (method !== 'GET' && method !== 'HEAD')
     return send(outgoing, 405, refused('The console only reads.'))
   if (isEvents) return feed.join(outgoing)
   if (isOpen) return sendPageFile(url.slice(PAGE.length).replace(/\?.*$/, ''), incoming, outgoing)
   if (url === '/cluster' && readResource !== undefined)
     return await pass(outgoing, async () => ({ status: 200, body: await readResource() }))
-  const [, name = '', path = ''] = /^\/pods\/([^/]+)(\/.*)$/.exec(url) ?? []
-  const gateway = gatewayOf(decoded(name))
   if (gateway === undefined || !READ.test(path))
     return send(outgoing, 404, refused('This path does not exist; the page is at /console/.'))
   await pass(outgoing, () => gateway.ask(path))
+}
+
+async function originOf({ name, ask }: AskedGateway): Promise<string> {
+  const origin = playgroundUrl((await ask('/status')).body)
+  if (origin !== undefined) return origin
+  throw new Refused(404, `The playground sends nothing to ${name}: it is not on this machine.`)
+}
+
+/** Once an answer has begun, only its end can tell that it is not whole. */
+function ended(outgoing: ServerResponse, error: unknown): void {
+  if (outgoing.headersSent) outgoing.destroy()
+  else if (error instanceof Refused) send(outgoing, error.status, refused(error.message))
+  else send(outgoing, 502, refused((error as Error).message))
 }
 
 async function pass(outgoing: ServerResponse, ask: () => Promise<AdminAnswer>): Promise<void> {

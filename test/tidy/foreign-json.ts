@@ -13,6 +13,7 @@ const PARSES: Readonly<Record<string, string>> = {
   'dataplane/json/parse.ts': 'it is the place',
   'dataplane/console/page/answers.js': "a browser reads this gateway's own answers with it",
   'dataplane/console/page/connection.js': "a browser reads this gateway's own events with it",
+  'dataplane/console/page/play.js': "a browser shows this gateway's answer with it",
   'charts/gw/files/request.js': 'its process asks one question, reads one answer and ends',
 }
 /**

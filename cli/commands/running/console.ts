@@ -15,7 +15,7 @@ const PORT_MAX = 65_535
 export const liveConsole = endUsageWith64(
   addPlace(
     new Command('console').description(
-      'Show routes, tenants, usage and requests live in a browser, until Ctrl-C; of all pods in a cluster.',
+      'Show all pods, routes, tenants and requests live in a browser, until Ctrl-C; on this machine with a playground.',
     ),
   )
     .option('--no-browser', 'print the address and open nothing')

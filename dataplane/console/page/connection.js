@@ -125,7 +125,7 @@ export class Connection {
 }
 
 /** Server-sent events of a body. A comment is an event without data. */
-async function* eventsIn(body) {
+export async function* eventsIn(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   for (;;) {

@@ -9,12 +9,16 @@ import { state } from './table.js'
 import { followTheme } from './theme.js'
 import { configuration } from './views/configuration.js'
 import { overview } from './views/overview.js'
+import { isPlayable, playground } from './views/playground.js'
 import { requests } from './views/requests.js'
 import { routing } from './views/routing.js'
 import { tenants } from './views/tenants.js'
 import { usage } from './views/usage.js'
 
-/** By the first part of the address after `#/`: the word of the menu, the title, the view. A number key opens each. */
+/**
+ * By the first part of the address after `#/`: the word of the menu, the title, the view, and whether a sample has it if
+ * not all have. A number key opens each.
+ */
 const VIEWS = {
   overview: ['Overview', 'Overview', overview],
   routing: ['Routing', 'Routes and upstreams', routing],
@@ -22,15 +26,15 @@ const VIEWS = {
   usage: ['Usage', 'Usage', usage],
   requests: ['Requests', 'Requests', requests],
   configuration: ['Configuration', 'Configuration', configuration],
+  playground: ['Playground', 'Playground', playground, isPlayable],
 }
-const NAMES = Object.keys(VIEWS)
 const CLUSTER = { name: 'cluster', path: '' }
 
 const main = document.getElementById('main')
 const history_ = new History()
 const answers = new Answers(draw)
 const palette = new Palette(document.getElementById('palette'), (text) => {
-  const views = NAMES.map((name) => [name, VIEWS[name][1]])
+  const views = names().map((name) => [name, VIEWS[name][1]])
   const { sample } = history_
   return placesOf(text, views, sample, (asked, everyMs) =>
     answers.of(askedPods(sample, asked), asked, everyMs),
@@ -81,13 +85,19 @@ function became(kind, why) {
   if (isLocked) draw()
 }
 
+/** The views of the last sample. */
+function names() {
+  const { sample } = history_
+  return Object.keys(VIEWS).filter((name) => VIEWS[name][3]?.(sample) ?? true)
+}
+
 /** The view, the rest of the address, the text of its filter and its menus: `#/requests/errors?q=acme&status=429`. */
 function addressed() {
   const [path = '', query] = location.hash.replace(/^#\/?/, '').split('?')
   const [name = '', ...rest] = path.split('/').map(decoded)
   const menus = Object.fromEntries(new URLSearchParams(query))
   const text = menus.q ?? ''
-  return { current: Object.hasOwn(VIEWS, name) ? name : 'overview', path, rest, text, menus }
+  return { current: names().includes(name) ? name : 'overview', path, rest, text, menus }
 }
 
 function draw() {
@@ -97,7 +107,7 @@ function draw() {
   document.title = `${title} · gw console`
   render(
     document.getElementById('views'),
-    NAMES.map((each, index) =>
+    names().map((each, index) =>
       h(
         'a',
         {
@@ -215,7 +225,7 @@ function pressed(event) {
     if (event.key === 'Escape') event.target.blur()
     return
   }
-  const view = NAMES[Number(event.key) - 1]
+  const view = names()[Number(event.key) - 1]
   if (view !== undefined) location.hash = `#/${view}`
   if (event.key === 'p') {
     isPaused = !isPaused

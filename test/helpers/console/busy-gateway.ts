@@ -20,6 +20,8 @@ export interface BusyGateway {
   /** The console of its admin port, with the token. */
   readonly consoleUrl: string
   readonly token: string
+  /** A key of each team. */
+  readonly keys: readonly string[]
   /** Requests a stream of a minute. */
   askLong(): Asking
   /** Sends one request as each tenant in turn, with a stream now and then. */
@@ -54,12 +56,8 @@ export async function startBusyGateway(
   const front = await startFront(document, { env: pool.env })
   let isStopped = false
   let busy: Promise<unknown> = Promise.resolve()
-  const round = () =>
-    askAll(
-      front,
-      tenants.map(({ key }) => key),
-      trouble,
-    )
+  const keys = tenants.map(({ key }) => key)
+  const round = () => askAll(front, keys, trouble)
   // Streams that are visible while they run.
   const askFor = (max_tokens: number) =>
     front.ask(
@@ -71,6 +69,7 @@ export async function startBusyGateway(
   return {
     front,
     token,
+    keys,
     consoleUrl: `${adminUrl}/console/#token=${token}`,
     askLong: () => askFor(1200),
     round,

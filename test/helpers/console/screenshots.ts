@@ -11,6 +11,7 @@ import { startBusyGateway } from './busy-gateway.ts'
 import { walkDay } from './day.ts'
 import { FOLDER, picture } from './pictures.ts'
 import { plantTwoDays, TEAMS } from './planted.ts'
+import { playOnce, startLocalConsole } from './playground.ts'
 import { writeReport } from './report.ts'
 
 const VIEWS = {
@@ -33,18 +34,18 @@ const browser = await startBrowser()
 try {
   mkdirSync(FOLDER, { recursive: true })
   const { page } = await openConsole(browser, busy.consoleUrl, { reducedMotion: 'reduce' })
-  const shoot = async (view: string) => {
+  const shoot = async (view: string, seen = page) => {
     // The first answers come a moment after the view, and those of two days a little later.
-    await page.waitForTimeout(1500)
+    await seen.waitForTimeout(1500)
     await until('there are answers', async () => {
-      const text = (await page.locator('main').textContent()) ?? ''
+      const text = (await seen.locator('main').textContent()) ?? ''
       return !text.includes('Asking')
     })
     for (const [width, height] of Object.entries(SIZES)) {
-      await page.setViewportSize({ width: Number(width), height })
+      await seen.setViewportSize({ width: Number(width), height })
       for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        await picture(page, `${view}-${colorScheme}-${width}`)
+        await seen.emulateMedia({ colorScheme })
+        await picture(seen, `${view}-${colorScheme}-${width}`)
       }
     }
   }
@@ -62,6 +63,12 @@ try {
     await page.getByRole('table').first().waitFor()
     await shoot(view)
   }
+  // Only the page of the command may send requests.
+  const local = await startLocalConsole(busy.front)
+  const { page: own } = await openConsole(browser, local.url, { reducedMotion: 'reduce' })
+  await playOnce(own, busy.keys[0] ?? '')
+  await shoot('playground', own)
+  await local.close()
   await writeReport(browser, busy.consoleUrl, { views: Object.keys(VIEWS), planted })
   await walkDay(browser, (hour, seen) => picture(seen, `day-${hour}`))
 } finally {
