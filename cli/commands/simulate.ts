@@ -31,6 +31,10 @@ export const simulate = endUsageWith64(
       'seed of the random choices: which requests fail, and filler words',
       wholeNumber(0, MILLION),
     )
+    .option(
+      '--no-tool-calls',
+      'answer agents in words: call a tool only where a request requires it',
+    )
     .addOption(formatOption())
     .action(simulateUpstream),
 )

@@ -30,8 +30,8 @@ const COPY = 'example.yaml'
 const TOOL = join(import.meta.dirname, '..', 'main.ts')
 /** Public on purpose: the example contains its hash, and it gives access only to simulated models. */
 const DEMO_KEY = 'gw_demo_quickstart_EybL4RXJV0SSvvDyoPl7mJB0Q2Kq7sVLJJV7nWiocei3DP8Yb'
-/** Slow enough to show that the answer is a stream. */
-const PACE = { latencyMs: 200, tokensPerSecond: 20 }
+/** Slow enough to show that the answer is a stream. It never works with an agent's tools: its calls would be nonsense. */
+const MODEL = { latencyMs: 200, tokensPerSecond: 20, toolCalls: false }
 /** Far more than a slow machine needs; the tool notices at once if the gateway ends. */
 const READY_SECONDS_MAX = 120
 const LOOK_MS = 50
@@ -65,7 +65,7 @@ async function quickstart(wanted: QuickstartPorts): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'gw-quickstart-'))
   const configFile = writeConfiguration(folder, ports)
   const logFile = join(folder, 'gateway.log')
-  const simulator = await startSimulator({ ...PACE, host: HOST, port: ports.simulator })
+  const simulator = await startSimulator({ ...MODEL, host: HOST, port: ports.simulator })
   const gateway = startGateway(configFile, logFile)
   const exited = once(gateway, 'exit').then(() => 'exited' as const)
   let isDone = false

@@ -38,6 +38,8 @@ export interface AnswerSettings {
   /** Length of the text; undefined: the length of the echo. */
   readonly tokens: number | undefined
   readonly seed: number
+  /** False: a tool is called only where the request requires it, so that an agent talks instead of working. */
+  readonly toolCalls: boolean
 }
 
 /** A custom tool accepts any text; the grammar is ignored. */
@@ -48,7 +50,7 @@ const FILLING = 'and so on with more words that a model would have said here in 
 )
 
 export function answerTo(request: SimulatedRequest, settings: AnswerSettings): SimulatedAnswer {
-  const tool = calledTool(request)
+  const tool = calledTool(request, settings)
   const choices = Array.from({ length: request.n ?? 1 }, (_, index) =>
     tool === undefined ? sayText(request, settings, index) : callTool(request, tool, index),
   )
@@ -112,9 +114,18 @@ function cutAtStop(text: string, stop: SimulatedRequest['stop']): string {
   return text.slice(0, Math.min(text.length, ...ends))
 }
 
-/** After a tool result the answer is text; otherwise an agent would call tools for ever. */
-function calledTool({ messages, tools, tool_choice }: SimulatedRequest): Tool | undefined {
-  if (tool_choice === 'none' || messages.at(-1)?.role === 'tool') return undefined
+/**
+ * After a tool result the answer is text; otherwise an agent would call tools for ever. Agents add reminders of the user
+ * behind their results.
+ */
+function calledTool(
+  { messages, tools, tool_choice }: SimulatedRequest,
+  { toolCalls }: AnswerSettings,
+): Tool | undefined {
+  const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant')
+  const hasResult = messages.slice(lastAnswer + 1).some(({ role }) => role === 'tool')
+  if (tool_choice === 'none' || hasResult) return undefined
+  if (!toolCalls && (tool_choice ?? 'auto') === 'auto') return undefined
   const wanted = typeof tool_choice === 'object' ? namesIn(tool_choice) : undefined
   return tools?.find(({ name }) => wanted?.includes(name) ?? true)
 }

@@ -82,6 +82,7 @@ function createState(options: SimulatorOptions): SimulatorState {
       errorStatus: options.errorStatus ?? 500,
       apiKey,
       seed,
+      toolCalls: options.toolCalls ?? true,
     },
     slots: new Slots(options.slots ?? Number.POSITIVE_INFINITY),
     counts: { requests: 0, promptTokens: 0, generatedTokens: 0 },

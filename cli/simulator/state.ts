@@ -11,6 +11,7 @@ export interface SimulatorSettings {
   readonly errorStatus: number
   readonly apiKey: string | undefined
   readonly seed: number
+  readonly toolCalls: boolean
 }
 
 export interface Counts {

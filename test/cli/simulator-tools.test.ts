@@ -82,6 +82,40 @@ test('the result of a tool is answered in words, so that an agent ends', async (
   assert.equal(answer.choices[0]?.message.content, 'The tool said: sunny')
 })
 
+test('a reminder of the user behind the result of a tool does not make it call again', async (t) => {
+  const { client } = await aSimulator(t)
+  const call = {
+    id: 'call_1_0',
+    type: 'function' as const,
+    function: { name: 'f', arguments: '{}' },
+  }
+  const messages = [
+    ...hello.messages,
+    { role: 'assistant' as const, tool_calls: [call] },
+    { role: 'tool' as const, tool_call_id: 'call_1_0', content: 'sunny' },
+    { role: 'user' as const, content: 'Remember your task.' },
+  ]
+  const first = await client.chat.completions.create({ ...withTools, messages })
+  assert.equal(first.choices[0]?.finish_reason, 'stop')
+  const { message } = first.choices[0] ?? assert.fail()
+  const next = [...messages, message, { role: 'user' as const, content: 'And now?' }]
+  const second = await client.chat.completions.create({ ...withTools, messages: next })
+  assert.equal(second.choices[0]?.finish_reason, 'tool_calls')
+})
+
+test('without tool calls it calls one only where the request requires it', async (t) => {
+  const { client } = await aSimulator(t, { toolCalls: false })
+  const reason = async (more: object) => {
+    const { choices } = await client.chat.completions.create({ ...withTools, ...more })
+    return choices[0]?.finish_reason
+  }
+  assert.equal(await reason({}), 'stop')
+  assert.equal(await reason({ tool_choice: 'auto' }), 'stop')
+  assert.equal(await reason({ tool_choice: 'required' }), 'tool_calls')
+  const clock = { type: 'function', function: { name: 'clock' } }
+  assert.equal(await reason({ tool_choice: clock }), 'tool_calls')
+})
+
 test('a schema that refers to itself comes to an end', async (t) => {
   const { client } = await aSimulator(t)
   const endless = { properties: { next: { $ref: '#' } }, required: ['next'] }
