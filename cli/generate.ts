@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Argument, Command, type Option } from 'commander'
 import { addPlace } from './asking/place.ts'
+import { GROUPS } from './commands/index.ts'
 import { EXAMPLES } from './printing/examples.ts'
 import { makeProgram } from './program.ts'
 import { shapesPage } from './shapes/page.ts'
@@ -13,7 +14,7 @@ const END = '<!-- end -->'
 /** Options that the page describes once, not with every command. */
 const PLACE = new Set(addPlace(new Command()).options.map(({ flags }) => flags))
 
-const sections = makeProgram('gw').commands.flatMap((command) => sectionsOf(command, 'gw'))
+const sections = makeProgram('gw', GROUPS).commands.flatMap((command) => sectionsOf(command, 'gw'))
 const asking = ['### Choosing the gateway', tableOf(addPlace(new Command()).options)]
 put('reference.md', START, [...asking, ...sections].join('\n\n'))
 put('json.md', '<!-- generated: shapes -->', shapesPage())

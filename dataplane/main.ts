@@ -13,9 +13,13 @@ export const SMALL: Start = {
   variables: { MALLOC_ARENA_MAX: '1' },
 }
 
-/** Runs the gateway of a file until a signal ends it. Resolves with the exit code. `logFormat` beats GW_LOG_FORMAT. */
+/**
+ * Runs the gateway of a file until a signal ends it. Resolves with the exit code. `logFormat` beats GW_LOG_FORMAT. Its
+ * restart begins here, so that a gateway does not load the tool a second time.
+ */
 export async function run(file: string, logFormat?: string): Promise<number> {
-  startAnew(SMALL, process.env)
+  const format = logFormat === undefined ? [] : [`--log-format=${logFormat}`]
+  startAnew(SMALL, process.env, [import.meta.filename, `--config=${file}`, ...format])
   // Registered before anything else, because the first process of a container does not end on signals by default.
   const ending = terminated()
   const env = environmentWith(logFormat)

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { walkTokens } from 'marked'
+import { GROUPS } from '../cli/commands/index.ts'
 import { makeProgram } from '../cli/program.ts'
 import { linksOf, type Page, placeOf, readPages, shellLines } from './helpers/site/pages.ts'
 
@@ -42,7 +43,7 @@ function commandsIn(page: Page): string[] {
 /** A checkout's `gw` is the product's; the others are things with that name. */
 const NO_COMMAND = /^(?:\d|run$)/
 
-const program = makeProgram('gw')
+const program = makeProgram('gw', GROUPS)
 
 /** The first word that the tool would refuse: a command, an option, or an argument too many. */
 function refusedOf(line: string): string | undefined {

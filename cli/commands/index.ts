@@ -34,7 +34,9 @@ import { usage } from './tenants/usage.ts'
 import { version } from './version.ts'
 
 /** By the headings of the help. */
-export const GROUPS: Readonly<Record<string, readonly Command[]>> = {
+export type Groups = Readonly<Record<string, readonly Command[]>>
+
+export const GROUPS: Groups = {
   'Start:': [init, importing, run, simulate],
   'Configuration:': [config, diff, apply, expose],
   'State:': [status, why, wait, models, rollout, shadow, top, logs, liveConsole],

@@ -1,5 +1,6 @@
 /** Restarts the program in the same process, with flags that take effect only before the first module loads. */
 import { mkdirSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 
 export interface Start {
@@ -25,6 +26,8 @@ export function startAnew(
   if (missing.length === 0 || execve === undefined) return
   const cache = env.NODE_COMPILE_CACHE ?? cacheFolder(env)
   const next = { ...variables, ...env, ...(cache && { NODE_COMPILE_CACHE: cache }) }
+  // The modules that led here are loaded at each start, too.
+  flushCompileCache()
   try {
     execve(execPath, [execPath, ...execArgv, ...missing, ...program], next)
   } catch {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from 'commander'
 import { parse } from 'yaml'
+import { GROUPS } from '../../cli/commands/index.ts'
 import { makeProgram } from '../../cli/program.ts'
 import { readChart } from '../helpers/kubernetes/chart.ts'
 
@@ -48,7 +49,7 @@ function commandsOf(part: string): string[] {
 
 /** The first word that is no command and no option. */
 function faultOf(words: readonly string[]): string | undefined {
-  let command: Command = makeProgram('gw')
+  let command: Command = makeProgram('gw', GROUPS)
   const [...rest] = words
   while (command.commands.length > 0) {
     const name = rest.shift()

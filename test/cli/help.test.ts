@@ -7,7 +7,7 @@ import { makeProgram } from '../../cli/program.ts'
 import { refusingUrl } from '../helpers/fake-upstream.ts'
 import { gw } from '../helpers/gw-here.ts'
 
-const leaves = leavesOf(makeProgram('gw')).filter((command) => command.name() !== 'help')
+const leaves = leavesOf(makeProgram('gw', GROUPS)).filter((command) => command.name() !== 'help')
 
 test('gw --help shows the commands in groups', async () => {
   const { code, stdout } = await gw('--help')

@@ -70,3 +70,47 @@ test('a configuration with an error starts nothing and names the line', async ()
   assert.match(stderr, /round_robin/)
   assert.match(stderr, /nothing was started/)
 })
+
+/** Each start of the process writes its program, and each module of the tool that it loads. */
+const NOTE = `
+  import { registerHooks } from 'node:module'
+  process.stdout.write(process.argv[1] + '\\n')
+  registerHooks({
+    load(url, context, next) {
+      if (url.includes('/cli/')) process.stdout.write(url + '\\n')
+      return next(url, context)
+    },
+  })`
+
+/** Before standard output of the program itself. */
+async function noted(...args: readonly string[]): Promise<readonly string[]> {
+  const options = `--import=data:text/javascript,${encodeURIComponent(NOTE)}`
+  const child = spawn(process.execPath, [TOOL, ...args], {
+    env: { ...process.env, NODE_OPTIONS: options },
+  })
+  child.stderr.resume()
+  const [text] = await Promise.all([
+    Array.fromAsync(child.stdout.setEncoding('utf8')),
+    once(child, 'close'),
+  ])
+  return text.join('').split('\n')
+}
+
+test('the gateway restarts itself without the tool', async () => {
+  const lines = await noted('run', '--file', join(folder, 'absent.yaml'))
+  const second = lines.findIndex((line) => line.endsWith('dataplane/main.ts'))
+  assert.ok(second > 0, lines.join('\n'))
+  assert.deepEqual(
+    lines.slice(second + 1).filter((line) => line.includes('/cli/')),
+    [],
+  )
+})
+
+test('it loads no other command of the tool', async () => {
+  const lines = await noted('run', '--help')
+  const commands = lines.filter((line) => line.includes('/cli/commands/'))
+  assert.deepEqual(commands.map((line) => line.replace(/.*\//, '')).toSorted(), [
+    'help.ts',
+    'run.ts',
+  ])
+})

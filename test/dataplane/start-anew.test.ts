@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -66,4 +66,15 @@ test('without a cache folder it starts anyway', async () => {
   const { given, cache } = await run([], { HOME: join(folder, 'program.mjs') })
   assert.deepEqual(given, ['--option', 'value'])
   assert.equal(cache, undefined)
+})
+
+test('code that is compiled before the restart is kept too, in a folder for its flags', async () => {
+  const cache = join(folder, 'kept')
+  await run([], { HOME: folder, NODE_COMPILE_CACHE: cache })
+  const folders = await readdir(cache)
+  const kept = await Promise.all(folders.map((name) => readdir(join(cache, name))))
+  assert.deepEqual(
+    kept.map((files) => files.length > 0),
+    [true, true],
+  )
 })
