@@ -123,8 +123,8 @@ profile: ready ## print where the processor time of a request goes, by stage, an
 bench-attacks: ready ## measure other clients while a caller or an upstream attacks; ARGS='SECONDS WORDS'
 	@npm run --silent bench:attacks -- $(ARGS)
 
-bench-peers: ready ## measure other gateways beside this one; the first run brings them
-	@npm run --silent bench:peers
+bench-peers: ready ## measure other gateways beside this one; the first run brings them; ARGS='ROUNDS PEER' for a short run
+	@npm run --silent bench:peers -- $(ARGS)
 
 bench-governed: ready ## check the books of this gateway and of others; ARGS='TIMES SYSTEM' for a short run
 	@npm run --silent bench:governed -- $(ARGS)

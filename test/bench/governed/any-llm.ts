@@ -2,12 +2,13 @@
  * any-llm's gateway with SQLite, its default, and with PostgreSQL, which it recommends for production: keys, and budgets in
  * money of each user.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../helpers/free-port.ts'
 import { bringPython } from '../peers/peer.ts'
-import { MEASURED_CORE, startProcess, untilReady } from '../processes.ts'
+import { MEASURED_CORE, startProcess } from '../processes.ts'
+import { untilServing } from './one-process.ts'
 import { aPostgres } from './stores.ts'
 import { MICRO, PRICE, type Running, type System, type Terms } from './system.ts'
 
@@ -64,8 +65,8 @@ async function start(program: string, terms: Terms): Promise<Running> {
     outputFile: join(folder, 'output.log'),
     directory: folder,
   })
-  const url = `http://127.0.0.1:${port}`
-  await untilReady(started, `${url}/health`)
+  const serving = await untilServing(started, { folder, port, healthPath: '/health' })
+  const [url = ''] = serving.urls
   const { requestsMax } = terms
   const budget =
     requestsMax === undefined
@@ -73,16 +74,12 @@ async function start(program: string, terms: Terms): Promise<Running> {
       : await ask(url, 'POST', '/v1/budgets', { max_budget: requestsMax * ANSWER_USD })
   await ask(url, 'POST', '/v1/users', { user_id: USER, budget_id: budget.budget_id })
   const { id, key } = await ask(url, 'POST', '/v1/keys', { user_id: USER })
-  const stop = async () => {
-    await started.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
   return {
-    urls: [url],
+    ...serving,
     key: String(key),
     model: MODEL,
     async kill() {
-      await stop()
+      await serving.stop()
       return await start(program, terms)
     },
     // It refuses to delete a key that was used.
@@ -92,7 +89,6 @@ async function start(program: string, terms: Terms): Promise<Running> {
     async spent() {
       return Number((await ask(url, 'GET', `/v1/users/${USER}`)).spend)
     },
-    stop,
   }
 }
 

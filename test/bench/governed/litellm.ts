@@ -2,14 +2,15 @@
  * LiteLLM with Redis and without its database, whose client downloads a program from a separate site: limits by its
  * custom auth, charges by its custom callback.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../helpers/free-port.ts'
 import { KEY, ROUTE } from '../gateway.ts'
 import { LITELLM } from '../peers/gateways.ts'
 import { bringPython } from '../peers/peer.ts'
-import { MEASURED_CORE, startProcess, untilReady } from '../processes.ts'
+import { MEASURED_CORE, startProcess } from '../processes.ts'
+import { untilServing } from './one-process.ts'
 import { aRedis } from './stores.ts'
 import { MICRO, PRICE, type Running, type System, type Terms } from './system.ts'
 
@@ -50,26 +51,18 @@ async function start(program: string, terms: Terms): Promise<Running> {
     outputFile: join(folder, 'output.log'),
     directory: folder,
   })
-  const url = `http://127.0.0.1:${port}`
-  await untilReady(started, `${url}/health/liveliness`)
-  const stop = async () => {
-    await started.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const serving = await untilServing(started, { folder, port, healthPath: '/health/liveliness' })
   return {
-    urls: [url],
-    key: KEY,
-    model: ROUTE,
+    ...serving,
     async kill() {
       started.child.kill('SIGKILL')
-      await stop()
+      await serving.stop()
       return await start(program, terms)
     },
     async spent() {
       const lines = readFileSync(charges, 'utf8').split('\n')
       return lines.reduce((sum, line) => sum + Number(line), 0)
     },
-    stop,
   }
 }
 

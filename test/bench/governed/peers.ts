@@ -1,14 +1,13 @@
 /** Peers of the benchmark that have a cap and, some of them, keys that can be taken away while they run. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../helpers/free-port.ts'
-import { KEY, ROUTE } from '../gateway.ts'
 import { bringEnvoy } from '../peers/envoy.ts'
 import { bringOnwards } from '../peers/onwards.ts'
 import type { Peer } from '../peers/peer.ts'
 import { bringRouters } from '../peers/routers.ts'
-import { untilReady } from '../processes.ts'
+import { untilServing } from './one-process.ts'
 import type { Running, System, Terms } from './system.ts'
 
 const RATE = 'a rate of requests'
@@ -49,23 +48,15 @@ async function start(peer: Peer, terms: Terms): Promise<Running> {
   const upstreamPort = Number(new URL(terms.upstreamUrl).port)
   const { requestsMax } = terms
   const started = peer.start({ folder, port, secondPort, upstreamPort, requestsMax })
-  const url = `http://127.0.0.1:${port}`
-  await untilReady(started.process, `${url}${peer.healthPath}`)
-  const stop = async () => {
-    await started.process.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const serving = await untilServing(started.process, { folder, port, healthPath: peer.healthPath })
   return {
-    urls: [url],
-    key: KEY,
-    model: ROUTE,
+    ...serving,
     async kill() {
-      await stop()
+      await serving.stop()
       return await start(peer, terms)
     },
     async revoke() {
       started.revoke?.()
     },
-    stop,
   }
 }

@@ -11,7 +11,7 @@ import { describeMachine, missingTools } from '../tools.ts'
 import { RUNS } from './checks.ts'
 import { type Measured, page, rowOf } from './page.ts'
 import { CHECKS, type Check, type Figure, type System } from './system.ts'
-import { SYSTEMS } from './systems.ts'
+import { OWN, SYSTEMS } from './systems.ts'
 
 /** Fewer values have no interval. */
 const TIMES = 7
@@ -34,21 +34,44 @@ const wanted = names.length === 0 ? Object.keys(SYSTEMS) : names
 const root = resolve(import.meta.dirname, '../../..')
 const load = `load of the last 15 minutes: ${Math.round(loadavg()[2] ?? 0)}`
 const machine = [...describeMachine(root), describeRedis(), load]
-let hasFailed = false
 for (const name of wanted) {
-  for (const system of SYSTEMS[name]?.() ?? []) {
-    const measured = await measure(system)
-    hasFailed ||= Object.keys(measured.failed).length > 0
+  for (const measured of await measureNamed(name)) {
+    // A failed check of another system is one of its results.
+    if (OWN.includes(name) && Object.keys(measured.failed).length > 0) process.exitCode = 1
     console.log(rowOf(measured).join(' | '))
-    if (Number(times) >= TIMES) keep(measured)
+    if (Number(times) >= TIMES) keep(measured, name)
   }
 }
-if (hasFailed) process.exitCode = 1
+
+async function measureNamed(name: string): Promise<readonly Measured[]> {
+  let systems: readonly System[]
+  try {
+    systems = SYSTEMS[name]?.() ?? []
+  } catch (error) {
+    console.error(`${name} could not be had:`, error)
+    return [unavailable(name, firstSentence(error))]
+  }
+  const measured: Measured[] = []
+  for (const system of systems) measured.push(await measure(system))
+  return measured
+}
+
+/** Its earlier figures stay, in the rows of its systems. */
+function unavailable(name: string, reason: string): Measured {
+  const failed = Object.fromEntries(CHECKS.map((check) => [check, reason]))
+  return { name, cap: 'could not be had', lacks: {}, date: today(), times: 0, values: {}, failed }
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10)
+}
 
 /** A system's figures replace its earlier ones; those of others stay, with their dates. */
-function keep(measured: Measured): void {
+function keep(measured: Measured, argument: string): void {
   const file = join(import.meta.dirname, 'figures.generated.json')
-  const kept: Measured[] = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
+  const known: Measured[] = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
+  // Without the row that says that the system could not be had.
+  const kept = known.filter((one) => one.times > 0 || one.name !== argument)
   const isSame = ({ name }: Measured) => name === measured.name
   const all = kept.some(isSame)
     ? kept.map((one) => (isSame(one) ? measured : one))
@@ -75,9 +98,8 @@ async function measure(system: System): Promise<Measured> {
     }
   }
   const { name, cap, lacks, remark } = system
-  const date = new Date().toISOString().slice(0, 10)
   const known = { name, cap, lacks, ...(remark !== undefined && { remark }) }
-  return { ...known, date, times: count, values, failed }
+  return { ...known, date: today(), times: count, values, failed }
 }
 
 /** Without its full stop. */

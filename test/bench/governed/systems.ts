@@ -16,6 +16,9 @@ export const SYSTEMS: Readonly<Record<string, () => readonly System[]>> = {
   routers: () => routerSystems(),
 }
 
+/** Those whose failed checks fail the run. */
+export const OWN: readonly string[] = ['gw', 'gw-redis']
+
 /** Systems without any figure, and why. */
 export const ABSENT: readonly (readonly [name: string, reason: string])[] = [
   [
