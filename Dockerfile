@@ -3,8 +3,8 @@
 # fetched besides the packages of the lock file.
 ARG BASE_IMAGE=docker.io/library/node:26.10.0-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
-# It runs the programs of the build, on the machine that builds. Nothing runs in the image that is made, and packages that hold
-# code of a processor are left out (`--cpu=none`), so that an image for arm64 is built on amd64 without emulation.
+# It runs the programs of the build, on the machine that builds. Nothing runs in the image that is made, and no package holds
+# code of a processor, so that an image for arm64 is built on amd64 without emulation.
 ARG BUILD_BASE_IMAGE=${BASE_IMAGE}
 
 FROM --platform=${BUILDPLATFORM} ${BUILD_BASE_IMAGE} AS build
@@ -14,7 +14,7 @@ COPY package.json package-lock.json ./
 # Registries and their credentials come as a secret of the build (npmrc), authorities as another (ca); neither is kept.
 RUN --mount=type=secret,id=npmrc,target=/run/gw-npmrc \
     --mount=type=secret,id=ca,target=/run/gw-ca.crt \
-    npm ci --omit=dev --cpu=none --ignore-scripts --no-audit --no-fund --userconfig /run/gw-npmrc --cache /tmp/npm
+    npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund --userconfig /run/gw-npmrc --cache /tmp/npm
 COPY . ./
 # What no program loads: types, maps, documents, sources of other runtimes. Then one owner, one mode, one time for all.
 RUN find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' \
@@ -27,7 +27,7 @@ RUN find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' 
       node_modules/@huggingface/tokenizers/dist/*.cjs node_modules/@huggingface/tokenizers/dist/*.min.mjs \
       node_modules/@qdrant/*/dist/browser node_modules/@qdrant/*/dist/cjs node_modules/@qdrant/*/dist/es6 \
       node_modules/chromadb/src node_modules/chromadb/dist/cjs node_modules/chromadb/dist/*.js node_modules/chromadb/dist/cli.mjs \
-      node_modules/typescript node_modules/pg-cloudflare \
+      node_modules/typescript \
  && find node_modules/web-streams-polyfill/dist -type f ! -name ponyfill.es2018.js -delete \
  && find node_modules -type d \( -name prebuilds -o -name .github -o -path '*/dist/react-native' -o -path '*/dist/workerd' \) \
       -prune -exec rm -rf {} + \

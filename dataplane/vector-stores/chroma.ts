@@ -1,6 +1,5 @@
 /** Chroma, by its official client: the collection is looked up once, and searched by its id. */
 import type { ChromaClient } from 'chromadb'
-import { optionalPackage } from '../base/packages/optional-package.ts'
 import { listOf, recordOf, textOf, valueBelow } from '../json/values.ts'
 import type { Found, OpenVectorStore, Search, StoreSection } from './contract.ts'
 import { HttpStore, NO_HOST } from './http.ts'
@@ -53,7 +52,7 @@ class Chroma {
 
   #ask(search: Search, signal: AbortSignal): Promise<Found[]> {
     return this.#http.ask(signal, async (fetchOptions) => {
-      const { ChromaClient } = await optionalPackage('chromadb', () => import('chromadb'))
+      const { ChromaClient } = await import('chromadb')
       const headers = credentialOf(this.#section.api_key)
       const place = { host: NO_HOST, port: 80, ssl: false, ...this.#place }
       return await this.#query(new ChromaClient({ ...place, headers, fetchOptions }), search)

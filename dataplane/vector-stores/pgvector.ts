@@ -1,7 +1,6 @@
 /** Postgres with pgvector: rows of a table, nearest by cosine. Names are quoted, values are parameters. */
 import { Socket, type TcpNetConnectOpts } from 'node:net'
 import type { Pool, PoolClient } from 'pg'
-import { optionalPackage } from '../base/packages/optional-package.ts'
 import { AddressDeniedError, checkedLookup, isDeniedHost } from '../connection/addresses.ts'
 import { secureContextOf } from '../connection/secure-context.ts'
 import { parsed, recordOf } from '../json/values.ts'
@@ -101,7 +100,7 @@ function ignore(): void {}
 
 /** The package is loaded with the first search, because most gateways have no such store. */
 async function openPool(section: StoreSection, whole: Section): Promise<Pool> {
-  const { Pool } = await optionalPackage('pg', () => import('pg'))
+  const { Pool } = await import('pg')
   const url = new URL(section.endpoint)
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isDeniedHost(host)) throw new AddressDeniedError(host, host)

@@ -1,6 +1,5 @@
 /** Qdrant, by its official client: the query of points. */
 import type { QdrantClient } from '@qdrant/js-client-rest'
-import { optionalPackage } from '../base/packages/optional-package.ts'
 import { listOf, recordOf } from '../json/values.ts'
 import type { Found, OpenVectorStore, StoreSection } from './contract.ts'
 import { HttpStore, NO_HOST } from './http.ts'
@@ -29,10 +28,7 @@ export const openQdrant: OpenVectorStore = (section, whole) => {
 
 /** The package is loaded with the first search, because most gateways have no such store. */
 async function openClient({ api_key }: StoreSection): Promise<QdrantClient> {
-  const { QdrantClient } = await optionalPackage(
-    '@qdrant/js-client-rest',
-    () => import('@qdrant/js-client-rest'),
-  )
+  const { QdrantClient } = await import('@qdrant/js-client-rest')
   return new QdrantClient({
     host: NO_HOST,
     // As a header: given as a key, the client would choose https and warn.

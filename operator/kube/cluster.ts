@@ -5,7 +5,6 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Duplex, PassThrough } from 'node:stream'
 import type { KubeConfig } from '@kubernetes/client-node'
-import { optionalPackage } from '../../dataplane/base/packages/optional-package.ts'
 import { messageOf } from '../log.ts'
 import {
   type Cluster,
@@ -54,10 +53,7 @@ async function fromKubeconfig(
   file: string | undefined,
   context: string | undefined,
 ): Promise<Cluster> {
-  const { KubeConfig } = await optionalPackage(
-    '@kubernetes/client-node',
-    () => import('@kubernetes/client-node'),
-  )
+  const { KubeConfig } = await import('@kubernetes/client-node')
   const load = () => loaded(new KubeConfig(), file, context)
   const config = load()
   const { server, proxyUrl: proxy } = namedCluster(config, placeOf(file))
@@ -101,10 +97,7 @@ export interface PodPort {
 export type Forward = (to: PodPort, socket: Duplex) => Promise<void>
 
 export async function openForward({ kubeconfig, context }: ClusterOptions): Promise<Forward> {
-  const { KubeConfig, PortForward } = await optionalPackage(
-    '@kubernetes/client-node',
-    () => import('@kubernetes/client-node'),
-  )
+  const { KubeConfig, PortForward } = await import('@kubernetes/client-node')
   return async ({ namespace, pod, port }, socket) => {
     const config = loaded(new KubeConfig(), kubeconfig, context)
     const faults = new PassThrough().resume()

@@ -9,13 +9,11 @@ import {
   readdirSync,
   rmSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { VERSION } from '../../dataplane/base/version.ts'
-import manifest from '../../package.json' with { type: 'json' }
 import { startFront, startUpstream } from '../helpers/fake-upstream.ts'
 import { node } from '../helpers/gw.ts'
 import { until } from '../helpers/until.ts'
@@ -40,22 +38,19 @@ const tree = join(folder, 'tree')
 for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true })
 symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
 execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: tree })
-
-/** The package in a folder, and packages of this tree beside it, where npm installs dependencies. */
-function install(place: string, absent: readonly string[] = []): string {
-  const installed = join(folder, place, 'node_modules/gw')
-  mkdirSync(installed, { recursive: true })
-  const file = `${folder}/gw-${VERSION}.tgz`
-  execFileSync('tar', ['-xzf', file, '--strip-components=1', '-C', installed])
-  for (const name of readdirSync(join(ROOT, 'node_modules'))) {
-    const isLeftOut = absent.some((one) => one === name || one.startsWith(`${name}/`))
-    if (!isLeftOut)
-      symlinkSync(join(ROOT, 'node_modules', name), join(folder, place, 'node_modules', name))
-  }
-  return installed
+const installed = join(folder, 'node_modules/gw')
+mkdirSync(installed, { recursive: true })
+execFileSync('tar', [
+  '-xzf',
+  `${folder}/gw-${VERSION}.tgz`,
+  '--strip-components=1',
+  '-C',
+  installed,
+])
+// Beside the package, where npm installs dependencies.
+for (const name of readdirSync(join(ROOT, 'node_modules'))) {
+  symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
 }
-
-const installed = install('whole')
 const tool = join(installed, 'cli/gw.js')
 
 test('the package contains only compiled code, and packing leaves the tree unchanged', () => {
@@ -101,47 +96,3 @@ test('the gateway answers, and counts tokens in its thread', async () => {
     await Promise.all([front.process.stop(), fake.close()])
   }
 })
-
-test('without its optional packages it serves, and says how to install the one that a setting needs', async () => {
-  const small = install('small', Object.keys(manifest.optionalDependencies))
-  const fake = await startUpstream()
-  const kubeconfig = join(folder, 'kubeconfig.yaml')
-  writeFileSync(kubeconfig, KUBECONFIG)
-  const cluster = ['status', '--kubeconfig', kubeconfig]
-  const front = await startFront(
-    {
-      upstreams: [
-        { name: 'plain', endpoint: fake.url },
-        { name: 'cloud', provider: 'azure_openai', endpoint: fake.url, api_key: undefined },
-      ],
-      routes: [
-        { name: 'chat', strategy: 'single', primary: 'plain' },
-        { name: 'other', strategy: 'single', primary: 'cloud' },
-      ],
-    },
-    { program: join(small, 'dist/dataplane/main.js') },
-  )
-  try {
-    assert.equal((await front.chat()).status, 200)
-    await until('the credential is looked for', async () => {
-      const { upstreams } = await front.admin('/status')
-      return JSON.stringify(upstreams).includes(
-        'The package @azure/identity is not installed. To install it: npm install @azure/identity',
-      )
-    })
-    const { code, stderr } = await node(join(small, 'cli/gw.js'), ...cluster)
-    assert.equal(code, 2, stderr)
-    assert.match(stderr, /To install it: npm install @kubernetes\/client-node/)
-  } finally {
-    await Promise.all([front.process.stop(), fake.close()])
-  }
-})
-
-/** Its credential comes from a program, which the tool itself does not run. */
-const KUBECONFIG = `apiVersion: v1
-kind: Config
-current-context: here
-contexts: [{ name: here, context: { cluster: here, user: me } }]
-clusters: [{ name: here, cluster: { server: 'https://127.0.0.1:1' } }]
-users: [{ name: me, user: { exec: { apiVersion: client.authentication.k8s.io/v1, command: no-program } } }]
-`

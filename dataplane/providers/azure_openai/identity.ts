@@ -1,6 +1,5 @@
 /** The identity of the process at Microsoft Entra ID: a client secret, a pod's federated token, or a managed identity. */
 import type { TokenCredential } from '@azure/identity'
-import { optionalPackage } from '../../base/packages/optional-package.ts'
 import { recordOf, textOf } from '../../json/values.ts'
 import type { CredentialSource, Environment } from '../../wire/credential-source.ts'
 
@@ -21,7 +20,7 @@ export function entraIdentity(env: Environment): CredentialSource {
   return {
     from: 'Microsoft Entra ID',
     async fetch(signal) {
-      const sdk = await optionalPackage('@azure/identity', () => import('@azure/identity'))
+      const sdk = await import('@azure/identity')
       // A new object has no cache, so each call fetches a new token.
       const credential = credentialOf(sdk, env, { disableInstanceDiscovery: !isKnown })
       const token = await credential

@@ -1,6 +1,5 @@
 /** Tokens for Vertex AI: from a service account key, or from the identity of the pod or machine. */
 import type { AuthClient, ExternalAccountClientOptions } from 'google-auth-library'
-import { optionalPackage } from '../../base/packages/optional-package.ts'
 import { parsed, recordOf, textOf } from '../../json/values.ts'
 import type { CredentialSource, FetchedCredential } from '../../wire/credential-source.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
@@ -31,10 +30,7 @@ async function fetchToken(written: string, project: string): Promise<FetchedCred
 
 /** From a file that an environment variable names, or from the metadata server. */
 async function defaultClient(project: string): Promise<AuthClient> {
-  const { GoogleAuth } = await optionalPackage(
-    'google-auth-library',
-    () => import('google-auth-library'),
-  )
+  const { GoogleAuth } = await import('google-auth-library')
   // Without the project, the library would ask another service for it.
   const auth = new GoogleAuth({ scopes: [SCOPE], projectId: project })
   auth.useJWTAccessWithScope = true
@@ -42,10 +38,7 @@ async function defaultClient(project: string): Promise<AuthClient> {
 }
 
 async function clientWith(written: string): Promise<AuthClient> {
-  const { ExternalAccountClient, JWT } = await optionalPackage(
-    'google-auth-library',
-    () => import('google-auth-library'),
-  )
+  const { ExternalAccountClient, JWT } = await import('google-auth-library')
   const key = recordOf(parsed(written))
   const [email, secret] = [textOf(key.client_email), textOf(key.private_key)]
   if (key.type === 'service_account' && email !== undefined && secret !== undefined) {

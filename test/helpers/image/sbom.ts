@@ -3,21 +3,18 @@
  * ones.
  */
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const FOR_DEVELOPMENT = 'cdx:npm:package:development'
 
-/** Packages for types and for another runtime; the image omits them, like those with code of a processor. */
-const OMITTED = ['typescript', 'pg-cloudflare']
-
-/** By folder; `cpu` for code of a processor. */
-const lock: { readonly packages: Readonly<Record<string, { readonly cpu?: readonly string[] }>> } =
-  JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+/** A package that has only types; the image omits it, like optional ones. */
+const FOR_TYPES = 'typescript'
 
 interface Component {
   readonly name: string
+  readonly scope?: string
   readonly 'bom-ref': string
   readonly properties?: readonly { readonly name: string; readonly value: string }[]
 }
@@ -44,9 +41,9 @@ export function makeBill(): Bill {
   if (status !== 0) throw new Error(`npm sbom ended with ${status}:\n${stderr}`)
   const whole: Bill = JSON.parse(stdout)
   const components = whole.components.filter(
-    ({ name, properties = [] }) =>
-      !OMITTED.includes(name) &&
-      lock.packages[`node_modules/${name}`]?.cpu === undefined &&
+    ({ name, scope, properties = [] }) =>
+      name !== FOR_TYPES &&
+      scope !== 'optional' &&
       !properties.some(({ name, value }) => name === FOR_DEVELOPMENT && value === 'true'),
   )
   const left = new Set(

@@ -1,6 +1,5 @@
 /** The credential of a request: an API key, a configured access key, or one from AWS's default chain. */
 
-import { optionalPackage } from '../../../base/packages/optional-package.ts'
 import type {
   CredentialSource,
   Environment,
@@ -38,10 +37,7 @@ function constant(from: string, fetched: FetchedCredential): CredentialSource {
 
 /** The package is large, so only a process with such an upstream loads it. */
 async function fromChain(region: string): Promise<FetchedCredential> {
-  const { defaultProvider } = await optionalPackage(
-    '@aws-sdk/credential-provider-node',
-    () => import('@aws-sdk/credential-provider-node'),
-  )
+  const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
   // A provider caches its credentials, so each fetch uses a new one.
   const place = region === '' ? {} : { clientConfig: { region } }
   const chain = defaultProvider({ ...place, timeout: METADATA_MS_MAX })
