@@ -56,7 +56,18 @@ const PROMISES = {
   ],
   verified: ['rolls with killed pods and operators: Verified true while the route fails', '0'],
   why: ['incidents planted in the cluster, and the first sentence of gw why', 'names the cause'],
-  upgrade: ['the chart upgraded under load', '0 lost'],
+  upgrade: [
+    'the last release upgraded to this one under load, with streams, keys, and budgets in Redis',
+    '0 lost, and charged what the models served',
+  ],
+  refused: [
+    'a rollback under load while a newer field is in use, then the newer chart again',
+    'refused; no type, operator or pod rolled, 0 lost, charged what the models served',
+  ],
+  back: [
+    'back to the last release under load, after the downgrade was allowed',
+    '0 lost, charged what the models served; keys stay made and revoked',
+  ],
   uninstall: ['uninstalled under load', 'nothing lost; only the definitions stay'],
 } as const satisfies Readonly<Record<string, readonly [what: string, bound: string]>>
 
@@ -78,7 +89,8 @@ export function resultTable(file: string): string {
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
   const cells = Object.entries(PROMISES).map(([id, [what, bound]]) => {
-    const row = rows.find((one) => one.id === id)
+    // A test of several rounds shows its row after each.
+    const row = rows.findLast((one) => one.id === id)
     return [what, bound, row?.shown ?? 'not shown in this run']
   })
   return aligned([['what', 'bound', 'shown'], ...cells])

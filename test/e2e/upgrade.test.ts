@@ -1,102 +1,164 @@
 /**
- * An upgrade from an earlier chart and its definitions to the current release, while gateways
- * serve.
+ * The drill of an upgrade and the way back: the last release becomes this one and then the last one again, under load with
+ * streams, with keys, and with budgets in Redis. GW_LONG=1: three times, at four times the load.
  */
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { until } from '../helpers/until.ts'
+import { type Figures, openBooks } from './books.ts'
 import { describe, startLoad } from './load.ts'
-import { gateway, gatewayKey } from './objects.ts'
+import { clientPod, gateway, gatewayKey } from './objects.ts'
+import {
+  allowWayBack,
+  formerRelease,
+  installFormer,
+  isServedBy,
+  type Release,
+  removeRelease,
+  rolledObjects,
+} from './releases.ts'
 import { SPACE, SYSTEM } from './spaces.ts'
-import { show } from './table.ts'
+import { type PromiseId, show } from './table.ts'
 import {
   ensureInstalled,
   ensureSpace,
   gatewayReady,
-  imageValues,
   openWorld,
-  RELEASE,
-  rolledOut,
+  redisValues,
   SECONDS_MAX,
   startModels,
   type World,
 } from './world.ts'
 
 const NAME = 'upgraded'
-const FORMER = join(import.meta.dirname, 'former')
-const [CHART = ''] = readdirSync(FORMER).filter((file) => file.endsWith('.tgz'))
-/**
- * Built from the same commit; absent without the history: then the current image runs under the
- * earlier chart.
- */
-const { E2E_FORMER_IMAGE: FORMER_IMAGE } = process.env
-/**
- * The objects that the operator of a former release created for itself: no later release removes
- * them.
- */
-const OWN = ['secret/gw-operator-signing', 'lease/gw-operator']
+const ASKER = `${NAME}-asker`
+const TENANT = 'acme'
+const url = `http://${NAME}.${SPACE}.svc`
+const [ROUNDS, RATE, STREAMS] = process.env.GW_LONG ? [3, 200, 40] : [1, 50, 10]
+/** Leases and slices that a pod left in Redis are charged by then. */
+const SECONDS_AFTER = 20
+const { key, object: keyObject } = gatewayKey(NAME, TENANT)
+const withdrawn = gatewayKey(NAME, TENANT)
+const later = gatewayKey(NAME, TENANT)
+/** By row of the table, over all rounds. */
+const sums = new Map<PromiseId, { readonly begun: number; readonly opened: number }>()
 let world: World
+let former: Release
+let present: Release
+let books: () => Promise<Figures>
 
 before(async () => {
   world = await openWorld()
-  await removeRelease()
+  former = formerRelease(world)
+  await removeRelease(world)
+  await ensureSpace(world)
+  await installFormer(world, 'install')
+  await startModels(world)
+  const idle = ['node', '-e', 'setInterval(() => {}, 1000)']
+  await world.apply(
+    clientPod({ name: ASKER, image: world.image, command: idle }),
+    ...[aGateway(), keyObject, withdrawn.object],
+  )
+  await gatewayReady(world, NAME)
+  books = await openBooks(world, NAME, TENANT)
 })
 
-after(removeRelease)
+after(async () => {
+  await world.kubectl(['-n', SPACE, 'delete', 'pod', ASKER, '--ignore-not-found', '--wait=false'])
+  await removeRelease(world)
+})
 
-/** Including its definitions, and therefore every gateway. */
-async function removeRelease(): Promise<void> {
-  await world.helm('uninstall', 'gw', '-n', SYSTEM, '--ignore-not-found', '--wait')
-  await world.kubectl(['-n', SYSTEM, 'delete', ...OWN, '--ignore-not-found'])
-  await world.kubectl(['delete', 'crd', '-l', RELEASE, '--ignore-not-found', '--wait'])
+function aGateway(further: object = {}): object {
+  const redis = { url: '${secret:gw-redis/url}', timeout_ms: 2000, key_prefix: NAME }
+  const plenty = { requests_per_minute: 1_000_000, burst: 1_000_000, concurrent_requests: 10_000 }
+  const rate_limits = { backend: 'redis', redis, default: plenty }
+  const budgets = [{ tenant: TENANT, tokens_per_day: 1_000_000_000, on_exceeded: 'reject' }]
+  return gateway(NAME, { gw: { rate_limits, budgets, ...further }, spec: { replicas: 2 } })
 }
 
-test('an earlier chart is upgraded, and no request fails', async () => {
-  await ensureSpace(world)
-  await world.helm(
-    ...['install', 'gw', join(FORMER, CHART), '-n', SYSTEM, '--create-namespace', '--wait'],
-    ...['--timeout', `${SECONDS_MAX}s`, ...imageValues(FORMER_IMAGE ?? world.image)],
-  )
-  await startModels(world)
-  const former = await chartsOfDefinitions()
-  const { key, object } = gatewayKey(NAME, 'acme')
-  await world.apply(gateway(NAME, { spec: { replicas: 2 } }), object)
-  await gatewayReady(world, NAME)
-  const url = `http://${NAME}.${SPACE}.svc`
-  const load = await startLoad(world, 'upgraded-load', { url, key, rate: 50, streams: 10 })
-  await load.reaches(200, SECONDS_MAX)
-  await ensureInstalled(world)
-  await rolledOut(world, 'deployment', 'gw', SYSTEM)
-  // The current operator writes it, with the current rights.
-  const podAnnotations = { 'example.com/release': 'today' }
-  await world.apply(gateway(NAME, { spec: { replicas: 2, podAnnotations } }))
-  await rolledOut(world, 'deployment', NAME)
-  await gatewayReady(world, NAME)
-  await load.reaches((await load.report()).begun + 500, SECONDS_MAX)
+/** All requests and streams that run meanwhile end well, and then the budget shows what the models served. */
+async function underLoad(id: PromiseId, change: () => Promise<void>): Promise<void> {
+  const load = await startLoad(world, `${NAME}-load`, { url, key, rate: RATE, streams: STREAMS })
+  await load.reaches(RATE * 4, SECONDS_MAX)
+  await change()
+  await load.reaches((await load.report()).begun + RATE * SECONDS_AFTER, SECONDS_MAX)
   const report = await load.stop()
-  assert.equal(report.lost + report.streams.cut + report.streams.refused, 0, describe(report))
-  const [release] = JSON.parse(await world.helm('list', '-n', SYSTEM, '-o', 'json'))
-  const present = await chartsOfDefinitions()
-  assert.deepEqual(present, [release.chart])
-  assert.deepEqual(former, [CHART.replace('.tgz', '')])
-  assert.notDeepEqual(present, former)
-  const image = (await world.read('deployment', NAME)).spec
-  assert.match(JSON.stringify(image), new RegExp(`"image":"${world.image}"`))
-  const lost = `${report.lost} of ${report.begun} lost`
+  const { lost, begun, streams } = report
+  assert.equal(lost + streams.cut + streams.refused, 0, describe(report))
+  let figures = await books()
+  const isIdle = async () => {
+    figures = await books()
+    return figures.running + figures.held === 0
+  }
+  await until('nothing runs and nothing is held', isIdle, SECONDS_MAX)
+  const { served, charged } = figures
+  assert.ok(served > 0)
+  assert.equal(charged, served, 'the budget differs from what the models served')
+  const sum = sums.get(id) ?? { begun: 0, opened: 0 }
+  sums.set(id, { begun: sum.begun + begun, opened: sum.opened + streams.opened })
+  const { begun: requests, opened } = sums.get(id) ?? sum
   show(
-    'upgrade',
-    `${lost} from ${former} to ${present}, definitions, operators and ${FORMER_IMAGE ? 'pods' : 'no image'} replaced`,
+    id,
+    `0 of ${requests} requests and 0 of ${opened} streams lost; ${charged} tokens charged of ${served} served`,
   )
+}
+
+async function upgrade(): Promise<void> {
+  await ensureInstalled(world, ...redisValues())
+  const [{ chart }] = JSON.parse(await world.helm('list', '-n', SYSTEM, '-o', 'json'))
+  present = { chart, image: world.image }
+  assert.notEqual(present.chart, former.chart)
+  await isServedBy(world, NAME, present)
+}
+
+async function goBack(): Promise<void> {
+  await allowWayBack(world)
+  await installFormer(world, 'upgrade')
+  await isServedBy(world, NAME, former)
+}
+
+async function statusesOf(one: string): Promise<string> {
+  const ask = ['exec', ASKER, '--', 'node', '/client/asks.ts', url, one, 'chat', '6']
+  return (await world.kubectl(['-n', SPACE, ...ask])).trim()
+}
+
+test('the last release becomes this one under load, and nothing is lost or counted twice', async () => {
+  await underLoad('upgrade', upgrade)
 })
 
-/** The charts that the definitions name, each once. */
-async function chartsOfDefinitions(): Promise<string[]> {
-  const get = ['get', 'crd', '-l', RELEASE, '-o', 'json']
-  const { items } = JSON.parse(await world.kubectl(get))
-  const charts = items.map(
-    ({ metadata }: { metadata: { labels: Record<string, string> } }) =>
-      metadata.labels['helm.sh/chart'] ?? 'none',
-  )
-  return [...new Set<string>(charts)]
+test('a rollback that cannot read the newer types is refused before anything is rolled', async () => {
+  // The last release does not know these limits; its types would drop them.
+  const limits = [{ name: 'each-key', for: { each: 'key' }, concurrent_requests: 10_000 }]
+  await world.apply(aGateway({ limits }), later.object, revocationOf(withdrawn.object))
+  await gatewayReady(world, NAME)
+  const before = await rolledObjects(world, NAME)
+  await underLoad('refused', async () => {
+    await assert.rejects(
+      world.helm('rollback', 'gw', '1', '-n', SYSTEM, '--wait', '--timeout', '60s'),
+      /would drop newer fields.*would roll the gateways to its own image/s,
+    )
+    assert.equal(await rolledObjects(world, NAME), before)
+    const { gw } = await world.read('gatewayconfig', NAME)
+    assert.deepEqual((gw as { readonly limits?: unknown }).limits, limits)
+    // The way out that the guide names.
+    await ensureInstalled(world, ...redisValues())
+    await isServedBy(world, NAME, present)
+    assert.equal(await rolledObjects(world, NAME), before)
+  })
+})
+
+test('an allowed way back under load loses nothing, and keys stay made and revoked', async () => {
+  await underLoad('back', goBack)
+  assert.equal(await statusesOf(later.key), '200 200 200 200 200 200')
+  assert.equal(await statusesOf(withdrawn.key), '401 401 401 401 401 401')
+  for (let round = 1; round < ROUNDS; round++) {
+    await underLoad('upgrade', upgrade)
+    await underLoad('back', goBack)
+  }
+})
+
+function revocationOf(object: object): object {
+  const { spec, ...rest } = object as { readonly spec: object }
+  const revoked = { at: new Date().toISOString(), reason: 'The drill withdraws it.' }
+  return { ...rest, spec: { ...spec, revoked } }
 }

@@ -113,7 +113,7 @@ export async function rolledOut(world: World, kind: string, name: string, namesp
   await world.kubectl([...where, `--timeout=${SECONDS_MAX}s`])
 }
 
-/** If the gateway does not become ready, the error contains its status. */
+/** If the gateway does not become ready, the error contains its status, the pods and their warnings. */
 export async function gatewayReady(world: World, name: string): Promise<void> {
   const args = ['-n', SPACE, 'wait', '--for=condition=Ready', `gatewayconfig/${name}`]
   try {
@@ -121,7 +121,10 @@ export async function gatewayReady(world: World, name: string): Promise<void> {
   } catch (error) {
     const status = JSON.stringify((await world.read('gatewayconfig', name)).status, null, 2)
     const pods = await world.kubectl(['-n', SPACE, 'get', 'pods', '-o', 'wide'])
-    throw new Error(`${name} did not become ready.\n${status}\n${pods}`, { cause: error })
+    const warnings = ['get', 'events', '--field-selector=type=Warning', '--sort-by=.lastTimestamp']
+    const events = await world.kubectl(['-n', SPACE, ...warnings])
+    const text = `${name} did not become ready.\n${status}\n${pods}\n${events}`
+    throw new Error(text, { cause: error })
   }
 }
 
