@@ -1,7 +1,7 @@
 /**
  * `node test/bench/profile/tail.ts [COLUMN] [RATE]`: the slowest 1 % of requests at 1,000/s, and the work that the event loop did
- * while they waited. Time in which other processes had the core does not make a request slow. Metrics are scraped every two
- * seconds, and the configuration is read again in the middle of it.
+ * while they waited. RATE `closed`: 64 connections that never wait. Time in which other processes had the core does not
+ * make a request slow. Metrics are scraped every two seconds, and the configuration is read again in the middle of it.
  */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ const SECONDS = 10
 const SHARE = 0.01
 const SCRAPE_MS = 2_000
 const FUNCTIONS = 25
+const CLOSED = 'closed'
 
 const [variant = 'governed', rate = '1000'] = process.argv.slice(2)
 const { profile, requests, p50Us, p99Us, failures } = await profiled(columnNamed(variant), measure)
@@ -30,8 +31,10 @@ function report(): string {
       .slice(0, count)
       .map(([name, us]) => `| ${name} | ${((100 * us) / (allUs - takenUs)).toFixed(1)} |`)
   const eachMs = (us: number) => (us / slow.length / 1_000).toFixed(1)
+  const load =
+    rate === CLOSED ? `${requests.split('\n').length} in the closed loop` : `at ${rate}/s`
   return [
-    `${variant} at ${rate}/s: p50 ${(p50Us / 1_000).toFixed(2)} ms, p99 ${(p99Us / 1_000).toFixed(2)} ms, ${failures} failed, sampling included.`,
+    `${variant}, ${load}: p50 ${(p50Us / 1_000).toFixed(2)} ms, p99 ${(p99Us / 1_000).toFixed(2)} ms, ${failures} failed, sampling included.`,
     `The ${slow.length} slowest waited ${eachMs(allUs)} ms each; for ${eachMs(takenUs)} ms of it others had the core. The event loop did meanwhile:`,
     '',
     '| work | % of the rest |',
@@ -50,7 +53,11 @@ async function measure({ load: target, metricsPort, configFile, directory }: Pro
   await runLoad(options)
   const logFile = join(directory, 'requests')
   const disturbing = disturb(metricsPort, configFile)
-  const result = await runLoad({ ...options, rate: Number(rate), logFile })
+  const result = await runLoad({
+    ...options,
+    ...(rate === CLOSED ? {} : { rate: Number(rate) }),
+    logFile,
+  })
   await disturbing
   const { p50Us, p99Us } = result
   return { p50Us, p99Us, failures: failuresOf(result), requests: readFileSync(logFile, 'utf8') }
