@@ -36,6 +36,10 @@ const TRIES_MAX = 5
 const PATIENCE = 3
 const PATIENCE_MS_MIN = 5_000
 
+/** Older than every state that was read, so that a report of another replica counts. */
+const UNREAD_SINCE = new Date(0).toISOString()
+const UNREAD = 'this replica has not read the shared state yet'
+
 /** The body of the alert. */
 export interface RolloutAlert {
   readonly type: 'rollout_back'
@@ -88,7 +92,7 @@ export class Rollouts implements Deadline, Shares {
     for (const [name, { rollout: plan }] of routes) {
       if (plan === undefined || this.#followed.has(name)) continue
       // The share is 0 until the state is known: it may be that of an aborted rollout.
-      const state: RolloutState = { ...begun(plan, this.#time()), share: 0 }
+      const state: RolloutState = { ...begun(plan, UNREAD_SINCE), share: 0, reason: UNREAD }
       const seen = { key: '', at: clock.now(), ranMs: 0 }
       const samples = { newer: [], others: [] }
       this.#followed.set(name, {

@@ -34,7 +34,8 @@ interface Status {
   }[]
   readonly rollouts?: readonly {
     readonly phase: string
-    readonly share: number
+    /** In percent. */
+    readonly share: string
     readonly reason: string
   }[]
 }
@@ -108,7 +109,7 @@ test('a rollout goes on where it was after a pod and the operators were killed',
   await gatewayReady(world, NAME)
   const url = `http://${NAME}.${SPACE}.svc`
   const load = await startLoad(world, 'shifted-load', { url, key, rate: 20 })
-  const share = async () => (await state()).status.rollouts?.[0]?.share ?? 0
+  const share = async () => Number((await state()).status.rollouts?.[0]?.share ?? 0)
   const shares: number[] = []
   const seen = async (wanted: number) => {
     const now = await share()
