@@ -1,8 +1,10 @@
 /**
  * Incidents planted in a gateway of the cluster: the first sentence of `gw why` names the cause.
- * GW_LONG=1 plants all of them; GW_INCIDENT chooses some by a part of their name.
+ * GW_LONG=1 plants all of them and writes incidents.md; GW_INCIDENT chooses some by a part of their name.
  */
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { CLUSTER } from './incidents/cluster.ts'
 import { type Explained, explain } from './incidents/incident.ts'
@@ -11,6 +13,7 @@ import { openRig, type Rig } from './incidents/rig.ts'
 import { show } from './table.ts'
 
 const { GW_LONG, GW_INCIDENT } = process.env
+const PAGE = join(import.meta.dirname, 'incidents.md')
 /** Those that only a cluster shows, in seconds. */
 const SHORT = ['deleted Secret', 'edit that is refused', 'Service that is missing', 'operator that']
 const ALL = [...REQUESTS, ...CLUSTER]
@@ -32,8 +35,24 @@ for (const incident of INCIDENTS) {
   })
 }
 
-test('each planted incident was named', () => {
+test('each planted incident was named', async () => {
   assert.equal(explained.length, INCIDENTS.length)
   const longest = Math.max(...explained.map(({ seconds }) => seconds))
   show('why', `${explained.length} of ${INCIDENTS.length}, after ${longest.toFixed(0)} s at most`)
+  if (CHOSEN[0] === '') await writeFile(PAGE, pageOf(explained))
 })
+
+function pageOf(all: readonly Explained[]): string {
+  const rows = all.map(({ what, seconds, sentence }) => {
+    return `| ${what} | ${seconds.toFixed(0)} | ${sentence.replaceAll('|', '\\|')} |`
+  })
+  return `# Planted incidents
+
+\`GW_LONG=1 npm run test:e2e -- test/e2e/why.test.ts\` plants these in a cluster of one node, one after another, and writes this
+page. The seconds contain the plant, the requests that notice it, and \`gw why\`.
+
+| planted | seconds | the first sentence of \`gw why\` |
+| --- | --- | --- |
+${rows.join('\n')}
+`
+}
