@@ -107,6 +107,11 @@ export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
   }
 }
 
+/** `1 key`, `2 keys`. */
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
 function print(admin: string, seen: Status, isWide: boolean): void {
   const { version, state, config, store, upstreams, objectives } = seen
   const { last_reload: reload } = config
@@ -118,8 +123,11 @@ function print(admin: string, seen: Status, isWide: boolean): void {
       'last reload',
       { ...stateCell(reload.result), text: `${reload.result}, ${fullTime(reload.at)}` },
     ],
-    ['serves', `${config.routes} routes, ${config.keys} keys`],
-    ['in flight', `${seen.requests_in_flight} requests, ${seen.streams_open} streams`],
+    ['serves', `${counted(config.routes, 'route')}, ${counted(config.keys, 'key')}`],
+    [
+      'in flight',
+      `${counted(seen.requests_in_flight, 'request')}, ${counted(seen.streams_open, 'stream')}`,
+    ],
     ['store', sentenceOf(store)],
   ])
   for (const error of reload.errors) printLine(paint(error, 'red', process.stdout))

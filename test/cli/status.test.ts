@@ -26,6 +26,7 @@ test('status shows configuration, store, upstreams and objectives', async () => 
   const { config } = await front.admin('/status')
   assert.ok(stdout.includes(`${config.hash.slice(0, 12)} from ${configFile}`), stdout)
   assert.match(stdout, /^store +backend memory$/m)
+  assert.match(stdout, /^serves +1 route, 1 key$/m)
   assert.match(stdout, /^up +openai +yes +not probed +closed +0 +\S+$/m)
   assert.match(stdout, /TTFT P95 MS|P95 MS/)
   const json = await gw('status', '--admin', adminUrl, '-o', 'json')
