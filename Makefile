@@ -1,7 +1,7 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
 .PHONY: help install ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
-  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench profile bench-attacks bench-peers bench-governed test-clients move-litellm console-screenshots \
+  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench profile bench-attacks bench-peers bench-governed test-clients move-litellm fresh-machine console-screenshots \
   new-provider new-api
 
 help: ## print these targets
@@ -76,6 +76,9 @@ test-clients: ready ## put published clients and agents before a gateway and wri
 
 move-litellm: ready ## move a real LiteLLM with its database and clients to gw, and write what it saw to cli/docs/moving.md; the first run brings 1 GB
 	@npm run --silent test:moving
+
+fresh-machine: ready ## type the README into a new clone, and write what it printed to cli/docs/fresh-machine.md
+	@npm run --silent test:fresh-machine
 
 image: ready ## build the image; IMAGE=NAME BASE_IMAGE=NAME[@sha256:DIGEST] OUTPUT=FILE.tar RELEASE=1 ALLOW_TAG=1
 	@node_modules/.bin/node test/helpers/image/build.ts $(if $(IMAGE),--image $(IMAGE)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(RELEASE),--release) $(if $(ALLOW_TAG),--allow-tag)

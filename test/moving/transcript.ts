@@ -1,24 +1,29 @@
-/** The commands of the move with what they print, as cli/docs/moving.md shows them. */
+/** Commands with what they print, as a page of the documents shows them between two marks. */
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gw } from '../helpers/gw-here.ts'
 
-const PAGE = join(import.meta.dirname, '../../cli/docs/moving.md')
-const START = '<!-- generated: the move -->'
-const END = '<!-- end of the move -->'
+const ROOT = join(import.meta.dirname, '../..')
 
 export class Transcript {
   readonly #folder: string
+  readonly #page: string
+  readonly #name: string
   readonly #parts: string[] = []
 
-  constructor(folder: string) {
+  /** The marks on the page have this name; names of files are shown without the folder. */
+  constructor(folder: string, page = 'cli/docs/moving.md', name = 'the move') {
     this.#folder = folder
+    this.#page = join(ROOT, page)
+    this.#name = name
   }
 
-  add(command: string, output: string): void {
+  /** Its seconds are those of this machine. */
+  add(command: string, output: string, seconds?: number): void {
     const shown = output.replaceAll(`${this.#folder}/`, '').trimEnd()
-    this.#parts.push([`$ ${command}`, ...(shown === '' ? [] : [shown])].join('\n'))
+    const taken = seconds === undefined ? [] : [`# ${seconds.toFixed(1)} s`]
+    this.#parts.push([...taken, `$ ${command}`, ...(shown === '' ? [] : [shown])].join('\n'))
   }
 
   /** Runs the tool; names of files are those of the folder. */
@@ -31,11 +36,13 @@ export class Transcript {
   }
 
   async write(): Promise<void> {
-    const text = await readFile(PAGE, 'utf8')
-    const [before, rest] = text.split(START)
-    const after = rest?.split(END)[1]
-    assert.ok(before !== undefined && after !== undefined, `${PAGE} has no ${START} … ${END}`)
+    const start = `<!-- generated: ${this.#name} -->`
+    const end = `<!-- end of ${this.#name} -->`
+    const text = await readFile(this.#page, 'utf8')
+    const [before, rest] = text.split(start)
+    const after = rest?.split(end)[1]
+    assert.ok(before !== undefined && after !== undefined, `${this.#page} has no ${start} … ${end}`)
     const block = `\`\`\`\n${this.#parts.join('\n\n')}\n\`\`\``
-    await writeFile(PAGE, `${before}${START}\n\n${block}\n\n${END}${after}`)
+    await writeFile(this.#page, `${before}${start}\n\n${block}\n\n${end}${after}`)
   }
 }
