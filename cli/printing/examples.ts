@@ -20,7 +20,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'apply gw.yaml --yes',
     'apply gw.yaml --verify',
   ],
-  expose: ['expose --for gateway-api --gateway models/production --host models.example.com'],
+  expose: ['expose --for envoy-gateway --gateway models/production --host models.example.com'],
   status: ['status', 'status production -n models --watch'],
   wait: ['wait', 'wait gwc/production -n models --for condition=Programmed --timeout 5m'],
   why: ['why', 'why --route chat --since 2h', 'why --tenant search --at 14:02 -n models'],

@@ -31,6 +31,16 @@ for (const command of leaves) {
   })
 }
 
+test('an example gives an option only values that it takes', () => {
+  for (const command of leaves)
+    for (const line of EXAMPLES[pathOf(command).slice(1).join(' ')] ?? [])
+      for (const { long, short, parseArg } of command.options) {
+        const given = line.match(new RegExp(`(?:${long}|${short ?? long})[ =](\\S+)`))?.[1]
+        if (given !== undefined && parseArg !== undefined)
+          assert.doesNotThrow(() => parseArg(given, undefined), line)
+      }
+})
+
 test('every option in an example is one of its command', () => {
   for (const command of leaves) {
     const path = pathOf(command).slice(1).join(' ')
