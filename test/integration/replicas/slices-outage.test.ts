@@ -11,7 +11,7 @@ import { ANSWER_TOKENS, keysOf, standing } from '../limits/limited-gateway.ts'
 import { Replicas } from './rig.ts'
 
 const PROCESSES = 3
-const PER_SECOND = cases(100, 500)
+const PER_SECOND = cases(100, 1000)
 const AWAY_MS = 5_000
 
 /** Each process has room for its part, and for all that come in a second in which it or its upstream pauses. */
@@ -27,7 +27,7 @@ const replicas = await Replicas.start(
     upstreams: [{ name: 'up', endpoint: upstream.url }],
     rate_limits: {
       redis: { timeout_ms: 1000, fail_open: false },
-      default: { requests_per_minute: 100, burst: 1_000_000, concurrent_requests: 100_000 },
+      default: { requests_per_minute: 100, burst: 1_000_000, concurrent_requests: 1_000_000 },
     },
     budgets: [{ tenant: 'steady', tokens_per_day: 1_000_000_000 }],
   },
