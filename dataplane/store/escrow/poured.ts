@@ -9,6 +9,8 @@ export interface PouredSlice {
   /** Has the account note what was used. */
   pour(now: number): void
   readonly claims: number
+  /** Whether there is nothing in it, and no claim on its way. */
+  readonly isOver: boolean
   readonly requests: number
   readonly rated: number
 }
@@ -48,8 +50,9 @@ export class Poured {
     const [requests = 0, tokens = 0] = [this.#requests, this.#tokens].map((bucket) =>
       bucket === undefined ? 0 : bucket.unitsInUse(now),
     )
-    const { claims = 0, requests: used = 0, rated = 0 } = this.slice ?? {}
-    return [requestsPerMinute, burst, requests, tokensPerMinute, tokens, claims, used, rated]
+    const { claims = 0, requests: used = 0, rated = 0, isOver = false } = this.slice ?? {}
+    const ofSlice = [claims, used, rated, isOver ? 1 : 0]
+    return [requestsPerMinute, burst, requests, tokensPerMinute, tokens, ...ofSlice]
   }
 }
 

@@ -59,7 +59,9 @@ function sliced(asking = PLAIN) {
     while (claims.length === before) await turn()
     return () => claims.at(-1)?.()
   }
-  return { store, due, waits, network, isCovered, untilCovered, claimAgain }
+  /** The ids of its requests, also of those that no slice covered. */
+  const asked = () => Array.from({ length: ids }, (_, at) => `r${at}`)
+  return { store, due, waits, network, isCovered, untilCovered, claimAgain, asked }
 }
 
 const PLAIN = { tenant: 'acme', rules: aRule(), estimate: tokens(1) }
@@ -164,6 +166,28 @@ test('the requests of a replica that ended are charged with their last beat, or 
   bench.clock.pass(LEASE_MS)
   // And the one that found the slice.
   assert.equal(await settled(), USED + HELD + HELD)
+})
+
+test('what an older copy has set aside again is not charged for a replica that has given it back', async () => {
+  const rules = aRule({ budget: aBudget({ tokensPerDay: 1e9 }) })
+  const { store, untilCovered, claimAgain, asked } = sliced({ ...PLAIN, rules })
+  await untilCovered()
+  const { client } = bench.link
+  const [state = ''] = await client.keys('*:state')
+  const copy = await client.dumpBuffer(state)
+  for (const id of asked()) {
+    const settling = { tenant: 'acme', id, used: tokens(1), budget: rules.budget }
+    await store.settle(settling)
+  }
+  // After this time nothing is idle, and the slice is over.
+  bench.clock.pass(10_000)
+  await claimAgain()
+  await client.restore(state, 0, copy as Buffer, 'REPLACE')
+  await store.renew([])
+  bench.clock.pass(LEASE_MS)
+  const { tokens: day } = await bench.replica('two').read('acme', rules)
+  // One request found the slice.
+  assert.equal(day?.settled, ASKED + 1)
 })
 
 test('a claim whose windows cannot be read is not sent again at once', async () => {

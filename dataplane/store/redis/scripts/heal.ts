@@ -10,7 +10,7 @@ const REFRESHED_AFTER_MS = 20 * 60_000
  * seen, the last known sum with what the caller settled since, the last known base. Neither has the charges of expired
  * leases: the graves by which a late settlement takes them back are lost as well, so they would count twice. Then the caller's
  * slice, the present day and month, and rate, capacity and units of the caller in the bucket of requests, rate and units in
- * that of tokens; of its slice the number of claims, and requests and tokens that it used so far.
+ * that of tokens; of its slice the number of claims, requests and tokens that it used so far, and whether it is over (1).
  *
  * Each of what is compared is at most the truth: the sum a caller knows, and the totals of all with the last known base.
  * So the largest is the best that can be known, and it is the truth once every living replica has written its own.
@@ -70,6 +70,14 @@ for i = 1, offset - 3 do
     if window.mine >= 0 and now - window.writtenAt > ${REFRESHED_AFTER_MS} then
       window.changed, window.mineChanged = true, true
     end
+  end
+end
+
+-- An older copy has set aside what the caller gave back since: it would be charged when it expires.
+local own = slices[ARGV[last + 1]]
+if own and arg(last + 12) == 1 and own[2] <= arg(last + 9) then
+  for _, i in ipairs({ 5, 6, 7, 8, 9, 10, 11, 12, 15, 16 }) do
+    if own[i] > 0 then own[i], changed = 0, true end
   end
 end
 if changed then save() end
