@@ -19,7 +19,7 @@ export interface Terms extends Measures {
 
 const NO_CAP = -1
 
-const NO_RATES: Measures = {}
+export const NO_RATES: Measures = {}
 
 /** 2 % of a counter must have room for this many requests of one size. */
 const FEW = 4

@@ -1,8 +1,15 @@
 /** The amounts that a request needs of each of its accounts. */
-import type { AdmitRequest, Amount, BudgetRule, Rules, ScopedBudget } from '../../accounts/store.ts'
+import type {
+  AdmitRequest,
+  Amount,
+  BudgetRule,
+  Measures,
+  Rules,
+  ScopedBudget,
+} from '../../accounts/store.ts'
 import type { Account, ScopeAccount } from '../redis/redis-accounts.ts'
 import { countedIn } from '../redis/request-part.ts'
-import type { Terms } from './holding.ts'
+import { NO_RATES, type Terms } from './holding.ts'
 import { nothing, type Quantities } from './quantities.ts'
 
 export interface Share extends Pick<ScopeAccount, 'account'> {
@@ -36,37 +43,28 @@ const NO_LIMITS = { rule: undefined, rates: undefined }
 
 /** Writes into `need` the amounts that the account of the tenant needs. */
 export function tenantNeed(rules: Rules, estimate: Amount, need: Quantities): Quantities {
-  budgetNeed(rules.budget, estimate, need)
-  need.requests = 1
-  need.rated = rules.tokensPerMinute === undefined ? 0 : estimate.tokens
-  need.slots = 1
-  return need
+  return needOf(rules, rules.budget, estimate, need)
 }
 
 /** The same of a group, a key or a limit. */
 export function scopedNeed(
-  { scope, rule, rates }: ScopedBudget,
+  { scope, rule, rates = NO_RATES }: ScopedBudget,
   estimate: Amount,
   need: Quantities,
 ): Quantities {
-  const counted = countedIn(scope, estimate)
-  budgetNeed(rule, counted, need)
-  if (rates === undefined) return need
-  need.requests = rates.requestsPerMinute === undefined ? 0 : 1
-  need.rated = rates.tokensPerMinute === undefined ? 0 : counted.tokens
-  need.slots = rates.concurrentRequests === undefined ? 0 : 1
-  return need
+  return needOf(rates, rule, countedIn(scope, estimate), need)
 }
 
-/** Only what has a cap is set aside. */
-function budgetNeed(
+/** Only what has a limit is set aside. */
+function needOf(
+  { requestsPerMinute, tokensPerMinute, concurrentRequests }: Measures,
   budget: BudgetRule | undefined,
   { tokens, nanos }: Amount,
   need: Quantities,
 ): Quantities {
-  need.requests = 0
-  need.rated = 0
-  need.slots = 0
+  need.requests = requestsPerMinute === undefined ? 0 : 1
+  need.rated = tokensPerMinute === undefined ? 0 : tokens
+  need.slots = concurrentRequests === undefined ? 0 : 1
   need.tokens = budget?.tokensPerDay === undefined ? 0 : tokens
   need.nanos = budget?.nanosPerMonth === undefined ? 0 : nanos
   return need
