@@ -16,6 +16,15 @@ export interface Witness {
   settledBeside(id: string, isLimit: boolean): void
   /** A gateway has stopped waiting for the answer to an admission. */
   unanswered(id: string): void
+  /** The slots of a slice, in use and idle, after a claim in the account of a tenant or of a limit. */
+  claimed(claim: Claimed): void
+}
+
+export interface Claimed {
+  readonly slice: string
+  /** Undefined for the limit's. */
+  readonly tenant: string | undefined
+  readonly slots: number
 }
 
 export interface View {

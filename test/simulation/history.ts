@@ -199,6 +199,9 @@ class World {
         const life = this.#lives.get(id)
         if (life !== undefined) life.isUnanswered = true
       },
+      claimed: (claim) => {
+        this.#deeds.push({ what: 'claimed', at: this.#wall(), ...claim })
+      },
       settledBeside: (id, isLimit) => {
         const life = this.#lives.get(id)
         if (life === undefined) return

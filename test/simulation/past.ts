@@ -1,5 +1,6 @@
 /** All that happened in a history, as the promises look at it. */
 import type { Figures, Rules } from '../../dataplane/accounts/store.ts'
+import type { Claimed } from './backend.ts'
 import type { Life } from './life.ts'
 import type { Plan } from './plan.ts'
 
@@ -12,6 +13,7 @@ export type Deed =
       readonly at: number
     }
   | { readonly what: 'renewed'; readonly life: Life; readonly at: number; readonly used: number }
+  | (Claimed & { readonly what: 'claimed'; readonly at: number })
   | { readonly what: 'flushed'; readonly at: number }
 
 export interface Past {

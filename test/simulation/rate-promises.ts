@@ -6,6 +6,8 @@ import { DRIFT_MAX_MS } from './plan.ts'
 
 /** A counter with rates and slots, and the requests that it counts. */
 interface Rated {
+  /** Undefined for a limit. */
+  readonly tenant: string | undefined
   readonly rates: readonly Measures[]
   readonly counts: (life: Life) => boolean
   readonly slots: (life: Life) => number | undefined
@@ -15,6 +17,7 @@ interface Rated {
 export function ratedOf(past: Past): readonly Rated[] {
   const { tenants, limited } = past.plan
   const own = tenants.map((tenant) => ({
+    tenant,
     rates: rulesOf(past),
     counts: ({ plan }: Life) => plan.tenant === tenant,
     slots: ({ rules }: Life) => rules.concurrentRequests,
@@ -23,7 +26,8 @@ export function ratedOf(past: Past): readonly Rated[] {
   if (limited === undefined) return own
   const { rates } = limited
   const slots = () => rates.concurrentRequests
-  return [...own, { rates: [rates], counts: () => true, slots, freedBy: 'settledInLimit' }]
+  const ofLimit = { tenant: undefined, freedBy: 'settledInLimit' } as const
+  return [...own, { rates: [rates], counts: () => true, slots, ...ofLimit }]
 }
 
 /** The largest at any time; undefined if the counter has no rate. */
@@ -50,8 +54,10 @@ export function rateOf(rated: Rated, past: Past): string[] {
       else level = -SLICES * burst * 60_000
     }
     if (deed.what !== 'admitted' || !rated.counts(deed.life)) continue
-    // An admission whose answer got lost is taken back.
-    if (!deed.life.isAdmitted) continue
+    // An admission whose answer got lost is taken back. One that came after its gateway had admitted the request by its share
+    // charges nothing if the store already knew the request.
+    const { isAdmitted, answeredAt = 0 } = deed.life
+    if (!isAdmitted || deed.at > past.plan.wall + answeredAt) continue
     level = Math.max(Math.min(0, level), level - (deed.at - last) * rate) + 60_000
     last = deed.at
     if (level > (burst + slack) * 60_000) {
@@ -90,13 +96,21 @@ export function sharesOf(rated: Rated, past: Past): string[] {
   return []
 }
 
-export function slotsOf({ counts, slots, freedBy }: Rated, past: Past): string[] {
+export function slotsOf({ tenant, counts, slots, freedBy }: Rated, past: Past): string[] {
   const until = new Map<Life, number>()
+  const slices = new Map<string, number>()
+  let lost = 0
   const isLost = past.deeds.some(({ what }) => what === 'flushed')
   for (const deed of past.deeds) {
-    // Slots that the store has lost return with the next beat, and may then exceed the limit.
-    if (deed.what === 'flushed') until.clear()
-    else if (!counts(deed.life)) continue
+    // Slots that the store has lost return with the next beat, and may then exceed the limit. Those of a slice serve one
+    // request after another.
+    if (deed.what === 'flushed') {
+      lost = [...slices.values()].reduce((sum, one) => sum + one, 0)
+      until.clear()
+      slices.clear()
+    } else if (deed.what === 'claimed') {
+      if (deed.tenant === tenant) slices.set(deed.slice, deed.slots)
+    } else if (!counts(deed.life)) continue
     // A slice that the store has lost may end with its gateway before the store hears of it again.
     else if (isLost && deed.life.isHere && hasCrashed(deed.life, past)) continue
     else if (deed.what === freedBy) until.delete(deed.life)
@@ -106,7 +120,7 @@ export function slotsOf({ counts, slots, freedBy }: Rated, past: Past): string[]
       until.set(deed.life, deed.at + LEASE_MS)
       const taken = [...until.values()].filter((end) => end > deed.at).length
       const limit = slots(deed.life)
-      if (limit !== undefined && taken > limit)
+      if (limit !== undefined && taken > limit + lost)
         return [`${deed.life.id} took slot ${taken} of ${limit}`]
     }
   }

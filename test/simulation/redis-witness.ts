@@ -50,6 +50,11 @@ export function note(
   reply: readonly number[],
   witness: Witness,
 ): void {
+  if (name === 'claim') {
+    const [, , ...replies] = reply as readonly unknown[]
+    noteClaims(keys, args, replies as (readonly number[])[], witness)
+    return
+  }
   const own = 3 + Number(args[2])
   const [code = 0, , found] = reply
   if (code < 1) return
@@ -66,6 +71,27 @@ export function note(
   for (let at = own; at < args.length; at += 10) {
     const isAlive = reply[2 + (at - own) / 10] === 1
     if (isAlive) witness.renewed(String(args[at]), Number(args[at + 6]))
+  }
+}
+
+/** A claim has, for each account, how many keys and arguments it has, and these. */
+function noteClaims(
+  keys: readonly string[],
+  args: readonly (string | number)[],
+  replies: readonly (readonly number[])[],
+  witness: Witness,
+): void {
+  let [key, at] = [0, 1]
+  for (const reply of replies) {
+    const [keysHere, argsHere] = [Number(args[at]), Number(args[at + 1])]
+    const own = at + 2 + 3 + Number(args[at + 4])
+    const [, limit, tenant] = /:\{(limit:)?(\w+)\}:state$/.exec(keys[key] ?? '') ?? []
+    const slots = Number(args[own + 17]) + (reply[5] ?? 0)
+    if (reply[0] === 1 && tenant !== undefined) {
+      witness.claimed({ slice: String(args[own]), tenant: limit ? undefined : tenant, slots })
+    }
+    key += keysHere
+    at += 2 + argsHere
   }
 }
 
