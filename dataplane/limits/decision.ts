@@ -116,7 +116,10 @@ export function withoutBudget(rules: Rules): Rules {
   return made
 }
 
-/** Charges one request of the tenant's rate, for work without an upstream. Throws if the rate is used up. */
+/**
+ * Charges one request of the tenant's rate, for work without an upstream. Throws if the rate is used up. Does not wait
+ * for the settlement, which a store keeps until its server is reachable again.
+ */
 export async function chargeRequest(
   { tenant, id }: LeaseId,
   rules: Rules,
@@ -128,7 +131,8 @@ export async function chargeRequest(
     throw refusalError(result, rules, clock.wall())
   }
   const { budget, scoped } = rules
-  await store.settle({ tenant, id, used: NOTHING, budget, ...(scoped && { scoped }) })
+  const settling = store.settle({ tenant, id, used: NOTHING, budget, ...(scoped && { scoped }) })
+  if (settling instanceof Promise) settling.catch(() => undefined)
 }
 
 function concluded(

@@ -214,3 +214,31 @@ test('without a store at the start the gateway serves requests, and counts them 
   })
   assert.equal((await front.chat()).status, 200)
 })
+
+test('requests that cost only the rate are answered while the store is away', async (context) => {
+  const absent = await startRedis()
+  context.after(() => absent.stop())
+  const gateway = await startShared({
+    url: `unix://${absent.socket}`,
+    failOpen: true,
+    upstream,
+    keys,
+  })
+  context.after(() => gateway.stop())
+  const front = gateway.as('reset')
+  await untilStore(front, 'up', 30)
+  absent.signal('SIGKILL')
+  await absent.exited
+  await untilStore(front, 'away', 30)
+  const { url } = front.process
+  const headers = { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' }
+  const post = async (path: string, body: string) =>
+    (await fetch(url + path, { method: 'POST', headers, body })).status
+  const message = { model: 'chat', messages: [{ role: 'user', content: 'hi' }] }
+  assert.equal(await post('/v1/messages/count_tokens', JSON.stringify(message)), 200)
+  const input = JSON.stringify({ model: 'chat', input: 'hi' })
+  assert.equal(await post('/v1/responses/input_tokens', input), 200)
+  assert.equal((await fetch(`${url}/v1/usage`, { headers })).status, 200)
+  const large = { ...message, messages: 'x'.repeat(1_000_000) }
+  assert.equal(await post('/v1/chat/completions', JSON.stringify(large)), 400)
+})

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Store } from '../../../../dataplane/accounts/store.ts'
 import { GatewayError } from '../../../../dataplane/base/errors.ts'
 import type { Gateway } from '../../../../dataplane/gateway/gateway.ts'
-import { chargeRefused, refuseKnown } from '../../../../dataplane/limits/decision.ts'
+import { chargeRefused, chargeRequest, refuseKnown } from '../../../../dataplane/limits/decision.ts'
 import { type Admission, admit } from '../../../../dataplane/request/stages/admit.ts'
 import { settle } from '../../../../dataplane/request/stages/settle.ts'
 import { aRequest } from '../../../helpers/providers/a-request.ts'
@@ -48,6 +48,12 @@ function admitted(gateway: Gateway, id: string, members?: Fields, route?: string
   const made = admit(applicant(gateway, id, members, route), gateway.active, gateway)
   assert.ok(!(made instanceof Promise), 'a store in this process answers at once')
   return made
+}
+
+/** Everything that waits for no one has run by then. */
+async function afterTurns(): Promise<string> {
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+  return 'it still waits'
 }
 
 function refusal(run: () => unknown): GatewayError {
@@ -183,6 +189,16 @@ test('a large body that is refused costs its tenant one request of its rate', as
   refuseKnown('acme', rules, gateway)
   await chargeRefused({ tenant: 'acme', id: 'c' }, rules, gateway)
   assert.equal(refusal(() => refuseKnown('acme', rules, gateway)).details.learnt?.limit, 'rpm')
+})
+
+test('a charge of the rate does not wait for a settlement that the store keeps during an outage', async () => {
+  const { gateway } = assembled({}, (store) => {
+    store.settle = () => new Promise(() => undefined)
+    return store
+  })
+  const rules = gateway.active.snapshot.limits.rules.of('acme')
+  const charging = chargeRequest({ tenant: 'acme', id: 'a' }, rules, gateway).then(() => 'charged')
+  assert.equal(await Promise.race([charging, afterTurns()]), 'charged')
 })
 
 test('settling returns the holds, counts the tokens of each attempt, and returns their sum', () => {
