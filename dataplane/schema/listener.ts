@@ -43,7 +43,7 @@ export const Listener = z.strictObject({
   ),
   max_request_bytes: z
     .int()
-    .min(1024)
+    .min(1)
     .max(1_073_741_824)
     .default(8_388_608)
     .describe('Largest request body in bytes; a larger one gets 413.'),

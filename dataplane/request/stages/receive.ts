@@ -51,11 +51,15 @@ export function receive(
   { deadlines }: Receiver,
 ): Buffer | Promise<Buffer> {
   const { incoming } = call
+  const { max_request_bytes: bytesMax, request_timeout_seconds } = bounds.settings
   const whole = incoming.takeWhole()
-  if (whole !== undefined) return whole
+  if (whole !== undefined) {
+    // A body in chunks announced no length.
+    if (whole.length > bytesMax) throw tooLarge(bytesMax)
+    return whole
+  }
   requireRoom(held, bounds)
   if (incoming.header('expect') !== undefined) incoming.askForBody()
-  const { max_request_bytes: bytesMax, request_timeout_seconds } = bounds.settings
   const reader = new BodyReader({
     expected: announced(incoming),
     bytesMax,

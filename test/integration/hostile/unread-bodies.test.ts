@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
-import { CHAT_BODY, CHAT_HEADERS, chatBytes, framedBytes, open, startFront } from './front.ts'
+import {
+  CHAT_BODY,
+  CHAT_HEADERS,
+  chatBytes,
+  chunk,
+  framedBytes,
+  open,
+  startFront,
+} from './front.ts'
 import { sendTo } from './send.ts'
 
 const MEBIBYTE = 1_048_576
@@ -27,6 +35,19 @@ test('a body that is too large gets 413 while 5 MiB are being sent, with and wit
     assert.equal(answer.status, 413)
   }
   assert.equal(front.upstream.asked.length, 0)
+})
+
+test('a bound of some bytes holds for bodies that come with their head, with and without a length', async () => {
+  const small = await startFront({ gateway: { max_request_bytes: CHAT_BODY.length } })
+  after(() => small.stop())
+  const chunked = (body: string) =>
+    framedBytes(['Transfer-Encoding: chunked'], `${chunk(body)}${chunk('')}`)
+  for (const sent of [(body: string) => chatBytes({ body }), chunked]) {
+    const sockets = [CHAT_BODY, `${CHAT_BODY} `].map((body) => open(small, sent(body)))
+    for (const socket of sockets) assert.ok(await socket.until(() => socket.answers.length === 1))
+    const statuses = sockets.map(({ answers }) => answers[0]?.status)
+    assert.deepEqual(statuses, [200, 413])
+  }
 })
 
 test('a wrong type, path, method and target get their answers while 5 MiB are being sent', async () => {

@@ -87,6 +87,14 @@ test('a body that came with its head is there at once, even while the tenant sen
   assert.equal(deadlines.size, 0)
 })
 
+test('a body in chunks that came with its head has the same bound, because its head has no length', () => {
+  const { held, bounds, deadlines } = aRoom()
+  const received = (bytes: number) =>
+    receive(aCall(Buffer.alloc(bytes)).call, held, bounds, { deadlines })
+  assert.doesNotThrow(() => received(BYTES_MAX))
+  assert.throws(() => received(BYTES_MAX + 1), { code: 'ERR_GW_REQUEST_TOO_LARGE' })
+})
+
 test('a body in pieces is gathered, and a waiting client is asked for it', async () => {
   const { held, bounds, deadlines } = aRoom()
   const { call, asked, body } = aCall(undefined, { ...JSON_HEADERS, expect: '100-continue' })
