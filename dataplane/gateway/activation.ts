@@ -23,13 +23,7 @@ export interface ReloadStatus {
 }
 
 /** Settings that wait for a restart, because listeners are bound once. */
-const BOUND_ONCE = [
-  'listen_address',
-  'listen_port',
-  'metrics_port',
-  'admin_port',
-  'keepalive_seconds',
-] as const
+const BOUND_ONCE = ['listen_address', 'listen_port', 'metrics_port', 'admin_port'] as const
 
 export class Activation {
   loaded: Loaded

@@ -51,10 +51,12 @@ export class ClientServer extends Server {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: BODY_TIMEOUT_MS,
-      keepAliveTimeout: gateway.active.snapshot.keepaliveMs,
       connectionsCheckingInterval: 1000,
       noDelay: true,
     })
+    // Read for each answer, so that a reload applies to connections that are open.
+    const get = () => gateway.active.snapshot.keepaliveMs
+    Object.defineProperty(this, 'keepAliveTimeout', { get })
     this.maxHeadersCount = NODE_HEADERS_MAX
     this.maxConnections = SOCKETS_MAX
     this.#gateway = gateway

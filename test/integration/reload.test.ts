@@ -238,6 +238,29 @@ test('keys change with the key file, and with a newly configured key file', asyn
   assert.deepEqual([await status(one), await status(two)], [200, 200])
 })
 
+test('connections that are open have a new keepalive_seconds from their next answer on', async () => {
+  const line = (more: string) => `GET /healthz HTTP/1.1\r\nHost: a\r\n${more}\r\n`
+  // Only Node reads a request with an offer to upgrade.
+  const sockets = ['', 'Connection: upgrade\r\nUpgrade: x\r\n'].map((more) => ({
+    socket: new RawSocket(front.process.url),
+    more,
+  }))
+  const kept = async (seconds: number) => {
+    for (const { socket, more } of sockets) {
+      const before = socket.answers.length
+      socket.send(line(more))
+      assert.ok(await socket.until(() => socket.answers.length > before))
+      assert.equal(socket.answers[before]?.headers['keep-alive'], `timeout=${seconds}`, more)
+    }
+  }
+  await kept(75)
+  await serve(
+    written(({ gateway }) => ({ gateway: { ...(gateway as Section), keepalive_seconds: 1 } })),
+  )
+  await kept(1)
+  for (const { socket } of sockets) assert.ok(await socket.closes())
+})
+
 test('a changed port causes a warning until it is changed back', async () => {
   const warnings = () => front.logged('config_reload').filter(({ level }) => level === 'warn')
   const { gateway } = parse(first).gw
@@ -248,7 +271,7 @@ test('a changed port causes a warning until it is changed back', async () => {
   await until('it warns', () => warnings().length === 1)
   assert.match(String(warnings()[0]?.message), /gateway\.listen_port .*next start/)
   assert.equal((await front.chat()).status, 200)
-  await serve(other({ keepalive_seconds: 80 }))
+  await serve(other({ metrics_port: await freePort() }))
   await until('it warns about both', () => warnings().length === 3)
   const taken = front.logged('config_reload').length
   await serve(first)
