@@ -3,7 +3,7 @@ import type { Candidate, Strategy } from './contract.ts'
 
 export const weighted: Strategy = {
   name: 'weighted',
-  summary: 'Fixed shares by weight; probabilistic, not exact.',
+  summary: 'Fixed shares by weight; probabilistic, not exact. A weight of 0 gets nothing.',
   members: (route) => route.upstreams.map((entry) => entry.name),
   order({ eligible, random }) {
     if (eligible.length < 2) return eligible
@@ -29,7 +29,7 @@ function drawInto<C extends Candidate>(order: C[], place: number, random: number
 function indexDrawn(order: readonly Candidate[], place: number, random: number): number {
   let total = 0
   for (let index = place; index < order.length; index++) total += order[index]?.weight ?? 0
-  // Only weights of zero are left: a last resort has no shares, so all are equal.
+  // Routes leave members of weight zero out; without any share all are equal.
   if (total === 0) return place + Math.floor(random * (order.length - place))
   let point = random * total
   let last = place

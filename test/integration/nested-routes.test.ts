@@ -94,6 +94,13 @@ test('the inner route takes turns, and its weight is that of its entry', async (
   ])
 })
 
+test('a route with a weight of 0 gets nothing, even after another one failed', async () => {
+  upstream.script.push(failing(500))
+  const answer = await front.chat({ model: 'shares' })
+  assert.equal(answer.status, 502)
+  assert.match((await tried(answer)).join(), /^shares > other > [de]$/)
+})
+
 test('limits are those of the route that the client names', async () => {
   for (let request = 0; request < 3; request++)
     assert.equal((await front.chat({ model: 'groups' })).status, 200)

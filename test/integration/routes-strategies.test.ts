@@ -109,6 +109,17 @@ test('weighted keeps its shares within statistical bounds, and a weight of 0 get
   assert.ok(Math.abs((counts.a ?? 0) - requests * 0.7) < bound, JSON.stringify(counts))
 })
 
+test('a weight of 0 gets nothing even while all others are unavailable', async () => {
+  const others = [upstreams.a, upstreams.b]
+  for (const one of others) one.healthy = false
+  await Promise.all([isHealthy('a', 0), isHealthy('b', 0)])
+  const before = upstreams.c.asked.length
+  refusedWith(await front.chat({ model: 'shares' }), 'ERR_GW_NO_HEALTHY_UPSTREAM')
+  assert.equal(upstreams.c.asked.length, before)
+  for (const one of others) one.healthy = true
+  await Promise.all([isHealthy('a', 1), isHealthy('b', 1)])
+})
+
 test('without an eligible upstream the answer is 503, and no upstream gets the request', async () => {
   upstreams.a.healthy = false
   await isHealthy('a', 0)

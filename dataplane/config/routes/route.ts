@@ -44,13 +44,22 @@ function withObjective(route: RouteSection, { slo }: Section): RouteSection {
   return isMissing && slo !== undefined ? { ...route, slo } : route
 }
 
+/** Without the members of weight 0, which get no requests, not even while all others are unavailable. */
+function withoutIdle(route: RouteSection, { upstreams }: Section): RouteSection {
+  if (route.strategy !== 'weighted') return route
+  const weights = new Map(upstreams.map(({ name, weight }) => [name, weight]))
+  const used = route.upstreams.filter(({ name, weight }) => (weight ?? weights.get(name)) !== 0)
+  return used.length === route.upstreams.length ? route : { ...route, upstreams: used }
+}
+
 export function routeOf(
   written: RouteSection,
   gateway: Section,
   upstreams: ReadonlyMap<string, UpstreamSettings>,
 ): Route {
-  const section = withObjective(written, gateway)
-  const routes = gateway.routes.map((one) => withObjective(one, gateway))
+  const asUsed = (route: RouteSection) => withoutIdle(withObjective(route, gateway), gateway)
+  const section = asUsed(written)
+  const routes = gateway.routes.map(asUsed)
   const whole = { ...gateway, routes }
   const strategy = known(STRATEGIES_BY_NAME, section.strategy)
   const isNested = isGroup(section)
