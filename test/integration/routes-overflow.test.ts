@@ -102,6 +102,7 @@ for (const [trouble, { by, as, status, code }] of Object.entries(TROUBLES)) {
           return
         }
         assert.equal(errorOf(heard).code, code)
+        assert.doesNotMatch(errorOf(heard).message, /spare/)
         assert.equal(heard.headers['x-gw-upstream'], trouble === 'full' ? 'none' : trouble)
       }),
     )

@@ -35,9 +35,12 @@ export function unservedError(
     )
   }
   if (why === 'saturated') {
+    // A fallback that may not take over is not full.
+    const full = targets.filter((target) => target.standing(now, yields) === 'full')
+    const them = full.map((target) => target.name).join(', ') || names
     return new GatewayError(
       'ERR_GW_QUEUE_SATURATED',
-      `Every eligible upstream of route "${route.name}" (${names}) is full${yields ? ' for requests of low priority' : ''}.`,
+      `Every eligible upstream of route "${route.name}" (${them}) is full${yields ? ' for requests of low priority' : ''}.`,
       {
         retryAfterSeconds: 1,
       },
