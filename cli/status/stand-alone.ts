@@ -78,13 +78,16 @@ export const StandAloneStatus = z.looseObject({
 
 type Status = z.output<typeof StandAloneStatus>
 
+/** A shared store without which the gateway refuses every request. */
+const MissingStore = z.looseObject({ state: z.literal('away'), fail_open: z.literal(false) })
+
 export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
   const { status, body } = await askAdmin(admin, '/status')
   if (status !== 200) throw new Error(`The gateway at ${admin} answered with ${status}.`)
   const seen = StandAloneStatus.parse(body)
   const { state, config, upstreams, store, guardrails, classifiers, objectives } = seen
   return {
-    ready: state === 'serving' && config.last_reload.result === 'success',
+    ready: state === 'serving' && config.last_reload.result === 'success' && !lacksStore(store),
     value: body,
     essence: {
       state,
@@ -107,17 +110,21 @@ export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
   }
 }
 
+function lacksStore(store: unknown): boolean {
+  return MissingStore.safeParse(store).success
+}
+
 /** `1 key`, `2 keys`. */
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function print(admin: string, seen: Status, isWide: boolean): void {
-  const { version, state, config, store, upstreams, objectives } = seen
+  const { version, config, store, upstreams, objectives } = seen
   const { last_reload: reload } = config
   printFacts([
     ['gateway', `${admin}, version ${version}`],
-    ['state', stateCell(state)],
+    ['state', stateShown(seen)],
     ['configuration', `${config.hash.slice(0, 12)} from ${config.file}`],
     [
       'last reload',
@@ -148,6 +155,12 @@ function print(admin: string, seen: Status, isWide: boolean): void {
     columns.map((name) => name.replaceAll('_', ' ').toUpperCase()),
     objectives.map((one) => columns.map((name) => one[name])),
   )
+}
+
+function stateShown({ state, store }: Status) {
+  if (!lacksStore(store)) return stateCell(state)
+  const text = 'not ready: the shared store is away, fail_open is false, so requests get 503'
+  return { text, colour: 'red' } as const
 }
 
 function printIssuers({ issuers }: Status): void {

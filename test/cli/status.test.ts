@@ -53,6 +53,26 @@ test('status --watch shows it again when it has changed, and ends as Ctrl-C ends
   )
 })
 
+test('without its shared store a gateway is ready only with fail_open', async (t) => {
+  const url = (await refusingUrl()).replace('http:', 'redis:')
+  const codes = [true, false].map(async (fail_open) => {
+    const { process: gateway } = await startFront({
+      upstreams: [{ name: 'up', endpoint: upstream.url }],
+      routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
+      rate_limits: { backend: 'redis', redis: { url, fail_open } },
+    })
+    t.after(() => gateway.stop())
+    await until('the loss is known', () => gateway.output().includes('"state":"away"'))
+    const { code, stdout } = await gw('status', '--admin', gateway.adminUrl)
+    assert.match(
+      stdout,
+      fail_open ? /^state +serving$/m : /^state +not ready: the shared store is away/m,
+    )
+    return code
+  })
+  assert.deepEqual(await Promise.all(codes), [0, 1])
+})
+
 test('version shows the tool and the gateway, and only the tool if no gateway answers', async () => {
   const { stdout } = await gw('version', '--admin', adminUrl, '-o', 'json')
   const gateways = [{ name: adminUrl, version: VERSION }]
