@@ -4,14 +4,22 @@ import type { Section } from '../schema/index.ts'
 type Cors = Section['gateway']['cors']
 
 export const ALLOWED_METHODS: readonly string[] = ['GET', 'POST', 'DELETE', 'OPTIONS']
-const EXPOSED =
-  'X-Request-Id, X-Gw-Route, X-Gw-Upstream, X-Gw-Upstream-Request-Id, X-Gw-RateLimit-Limit, ' +
-  'X-Gw-RateLimit-Remaining, X-Gw-RateLimit-Reset, X-Gw-Budget-Tokens-Remaining, ' +
-  'X-Gw-Budget-Spend-Remaining-Usd, X-Gw-Max-Tokens, X-Gw-Dropped-Parameters, X-Gw-Token-Count, ' +
-  'X-Gw-Cost-Usd, X-Gw-Cache-Saved-Usd, ' +
-  'Retry-After, Retry-After-Ms, ' +
-  'X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, X-RateLimit-Reset-Requests, ' +
-  'X-RateLimit-Limit-Tokens, X-RateLimit-Remaining-Tokens, X-RateLimit-Reset-Tokens'
+/** Every header of the gateway's answers that a page may not read by itself. */
+const EXPOSED = [
+  ...['X-Request-Id', 'Request-Id', 'X-Gw-Route', 'X-Gw-Upstream', 'X-Gw-Upstream-Request-Id'],
+  ...['X-Gw-RateLimit-Limit', 'X-Gw-RateLimit-Remaining', 'X-Gw-RateLimit-Reset'],
+  ...['X-Gw-Budget-Tokens-Remaining', 'X-Gw-Budget-Spend-Remaining-Usd'],
+  ...['X-Gw-Max-Tokens', 'X-Gw-Dropped-Parameters', 'X-Gw-Token-Count', 'X-Gw-Semantic'],
+  ...['X-Gw-Cost-Usd', 'X-Gw-Cache-Saved-Usd'],
+  ...['Retry-After', 'Retry-After-Ms', 'X-Should-Retry', 'Allow', 'WWW-Authenticate'],
+  ...['Deprecation', 'Sunset', 'Link'],
+  ...limitNames('X-RateLimit', ['Limit', 'Remaining', 'Reset'], ['Requests', 'Tokens']),
+  ...limitNames('Anthropic-RateLimit', ['Requests', 'Tokens'], ['Limit', 'Remaining', 'Reset']),
+].join(', ')
+
+function limitNames(prefix: string, middles: readonly string[], ends: readonly string[]): string[] {
+  return ends.flatMap((end) => middles.map((middle) => `${prefix}-${middle}-${end}`))
+}
 
 /** Headers for an answer to this origin, name and value alternating; none if it may not call. */
 export function corsHeaders(origin: string | undefined, cors: Cors): string[] {

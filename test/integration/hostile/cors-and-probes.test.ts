@@ -1,5 +1,6 @@
 /** Browsers and load balancers: which pages may read an answer, and which requests need no key. */
 import assert from 'node:assert/strict'
+import type { IncomingHttpHeaders } from 'node:http'
 import { after, test } from 'node:test'
 import { until } from '../../helpers/until.ts'
 import { startFront } from './front.ts'
@@ -10,7 +11,16 @@ const front = await startFront({
 })
 const open = await startFront({ gateway: { cors: { allowed_origins: ['*'] } } })
 const silent = await startFront()
-after(() => Promise.all([front.stop(), open.stop(), silent.stop()]))
+const limited = await startFront({
+  gateway: { cors: { allowed_origins: ['https://app.test'] } },
+  sections: {
+    aliases: { old: { route: 'chat', deprecated: { since: '2026-01-01', until: '2999-12-31' } } },
+    rate_limits: { default: { requests_per_minute: 1, burst: 4, tokens_per_minute: 100_000 } },
+    budgets: [{ tenant: 'acme', tokens_per_day: 100_000, spend_per_month_usd: 100 }],
+    pricing: [{ model: 'served', input: 1, output: 1 }],
+  },
+})
+after(() => Promise.all([front.stop(), open.stop(), silent.stop(), limited.stop()]))
 
 const BAD_KEY = { authorization: 'Bearer gw_test_nobody_x' }
 const BAD_TYPE = { 'content-type': 'text/plain' }
@@ -98,6 +108,40 @@ test('a refused preflight writes a log line with the origin and the reason', asy
     assert.match(line.why, why)
   }
 })
+
+/** A page may read these without permission, or never: they belong to the connection or to CORS itself. */
+const NOT_LISTED =
+  /^(access-control-.+|vary|date|connection|keep-alive|transfer-encoding|upgrade|x-accel-buffering|cache-control|content-.+)$/
+
+test('a page may read every header that an answer has, in every API', async () => {
+  const unread = new Set<string>()
+  const statuses = new Set<number>()
+  const message = { messages: [{ role: 'user', content: 'hi' }], max_tokens: 5 }
+  const chat = { path: '/v1/chat/completions', body: { ...message, model: 'old' } }
+  const messages = { path: '/v1/messages', body: { ...message, model: 'chat' } }
+  const count = { path: '/v1/messages/count_tokens', body: messages.body }
+  const unknown = { path: chat.path, body: { ...message, model: 'none' } }
+  for (const { path, body } of [chat, count, unknown, messages, messages, chat]) {
+    const headers = { origin: 'https://app.test' }
+    const answer = await sendTo(limited, { path, headers, body: JSON.stringify(body) })
+    statuses.add(answer.status)
+    collectUnread(answer.headers, unread)
+  }
+  for (const sent of [{ method: 'PUT' }, { headers: BAD_KEY }]) {
+    const headers = { ...sent.headers, origin: 'https://app.test' }
+    const answer = await sendTo(limited, { ...sent, headers })
+    statuses.add(answer.status)
+    collectUnread(answer.headers, unread)
+  }
+  assert.deepEqual([...statuses].sort(), [200, 401, 404, 405, 429])
+  assert.deepEqual([...unread], [])
+})
+
+function collectUnread(headers: IncomingHttpHeaders, unread: Set<string>): void {
+  const exposed = String(headers['access-control-expose-headers']).toLowerCase().split(', ')
+  for (const name of Object.keys(headers))
+    if (!exposed.includes(name) && !NOT_LISTED.test(name)) unread.add(name)
+}
 
 test('any origin allows every page, without credentials', async () => {
   const headers = { authorization: `Bearer ${open.key}`, origin: 'https://a.test' }
