@@ -13,6 +13,7 @@ import { refuseExtras } from '../providers/extras/asked.ts'
 import { isNoPath } from '../providers/native/no-path.ts'
 import type { Visit } from '../request/api.ts'
 import type { Work } from '../request/pipeline.ts'
+import { totalOf } from '../request/stages/admit.ts'
 import { describeLimits } from '../request/visit.ts'
 import { ESTIMATE } from '../tokens/counter.ts'
 import { pairOf } from '../translation/pair.ts'
@@ -52,7 +53,7 @@ async function countAt(
   target: Target,
   request: ModelRequest,
   dialect: Dialect,
-  { route, visit: { gateway, response } }: Where,
+  { route, visit: { call, gateway, response } }: Where,
 ): Promise<object | undefined> {
   const { settings, state, name } = target
   const pair = pairOf(dialect, settings.provider, settings.native)
@@ -64,16 +65,19 @@ async function countAt(
   if (isLacking(state, asked) || state.outBecause(gateway.clock.now()) !== undefined)
     return undefined
   const { presence } = response
+  const now = gateway.clock.now()
+  // An upstream that is too slow leaves the gateway time for its own count.
+  const dueAt = (now + totalOf({ stream: false }, route, call.receivedAt, now)) / 2
   try {
     refuseExtras(request, settings.provider, settings.allow)
     const answer = await askBeside(
       target,
-      async (now) => {
-        const sent = pair.encode(request, now, undefined)
+      async (current) => {
+        const sent = pair.encode(request, current, undefined)
         const body = sent.body instanceof Unwritten ? await inSteps(sent.body.whole()) : sent.body
         return { method: 'POST', path: sent.path + path, headers: sent.headers, body }
       },
-      { clock: gateway.clock, presence },
+      { clock: gateway.clock, presence, dueAt },
     )
     if (answer.kind === 'answer') {
       response.upstream = name

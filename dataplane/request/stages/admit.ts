@@ -125,7 +125,12 @@ function admission(
 }
 
 /** The time for receiving the body counts. For an answer that is not a stream, the silence begins after the body. */
-function totalOf({ stream }: ModelRequest, route: Route, receivedAt: number, now: number): number {
+export function totalOf(
+  { stream }: Pick<ModelRequest, 'stream'>,
+  route: Pick<Route, 'timeoutMs' | 'silenceMs'>,
+  receivedAt: number,
+  now: number,
+): number {
   const total = receivedAt + route.timeoutMs
   return stream ? total : Math.min(total, now + route.silenceMs)
 }

@@ -26,6 +26,8 @@ export type SideAnswer =
 interface QuestionAsker {
   readonly clock: Clock
   readonly presence: Presence
+  /** Monotonic time at which the answer is no longer awaited. */
+  readonly dueAt: number
 }
 
 const QUESTION_MS_MAX = 30_000
@@ -36,12 +38,13 @@ const TOO_LARGE = 'the answer is larger than 32 MiB'
 export async function askBeside(
   target: Target,
   questionOf: (settings: ProviderSettings) => SideQuestion | Promise<SideQuestion>,
-  { clock, presence }: QuestionAsker,
+  { clock, presence, dueAt }: QuestionAsker,
 ): Promise<SideAnswer> {
   const { state, settings: written } = target
-  const ms = Math.min(written.timeoutMs, QUESTION_MS_MAX)
+  const msMax = Math.min(written.timeoutMs, QUESTION_MS_MAX)
+  const msLeft = () => Math.ceil(Math.max(1, Math.min(msMax, dueAt - clock.now())))
   const fetching = state.credential.renewed?.pending()
-  if (fetching !== undefined) await fetchEnded(fetching, ms, presence)
+  if (fetching !== undefined) await fetchEnded(fetching, msLeft(), presence)
   const out = state.outBecause(clock.now())
   if (out !== undefined)
     throw new GatewayError(
@@ -60,7 +63,7 @@ export async function askBeside(
       path: settings.basePath + path,
       headers: { ...headers, ...settings.headers, 'accept-encoding': 'identity' },
       ...(body !== undefined && { body }),
-      signal: AbortSignal.any([AbortSignal.timeout(ms), leaving.signal]),
+      signal: AbortSignal.any([AbortSignal.timeout(msLeft()), leaving.signal]),
     })
     const bytes = await readBounded(answer.body, ANSWER_BYTES_MAX, TOO_LARGE)
     if (answer.statusCode >= 200 && answer.statusCode < 300) return { kind: 'answer', body: bytes }

@@ -72,7 +72,7 @@ async function begin(visit: Visit): Promise<void> {
 }
 
 async function beginAt(
-  { name: route }: Route,
+  route: Route,
   targets: readonly Target[],
   asked: Json,
   { tenant }: Caller,
@@ -84,11 +84,12 @@ async function beginAt(
   const target = targets.find(({ state }) => state.outBecause(now) === undefined) ?? targets[0]
   if (target === undefined) return
   const { name: upstream, settings } = target
-  notes.keptAt(route, upstream)
+  notes.keptAt(route.name, upstream)
   const question = {
     method: 'POST',
     path: CONVERSATIONS.top,
     body: JSON.stringify(asked),
+    route,
   } as const
   const answer = await askKeeper(target, question, visit)
   if (answer.kind === 'failure') {
@@ -98,7 +99,7 @@ async function beginAt(
       : refusalOf(failure, upstream)
   }
   const made = objectOf(answer.body, target)
-  const place = { kind: 'conversation', route, upstream, id: String(made.id) } as const
+  const place = { kind: 'conversation', route: route.name, upstream, id: String(made.id) } as const
   const id = sealedId(place, tenant, secretOf(settings))
   response.send(200, 'application/json', JSON.stringify({ ...made, id }))
 }

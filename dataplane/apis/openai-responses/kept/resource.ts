@@ -5,9 +5,11 @@ import { shownPath } from '../../../base/shown-text.ts'
 import { invalid } from '../../../body/request.ts'
 import type { Caller } from '../../../call/call.ts'
 import { mayUse } from '../../../call/key-entry.ts'
+import type { Route } from '../../../config/snapshot.ts'
 import { isRecord, type Json, parsedBytes } from '../../../json/values.ts'
 import { malformed } from '../../../providers/failures/classify.ts'
 import type { Api, Visit } from '../../../request/api.ts'
+import { totalOf } from '../../../request/stages/admit.ts'
 import { permit } from '../../../request/stages/match.ts'
 import { identify } from '../../../request/visit.ts'
 import { askBeside, type SideAnswer } from '../../../upstream/answer/side-question.ts'
@@ -37,6 +39,7 @@ export interface Found {
   readonly id: string
   readonly tenant: string
   readonly place: ObjectPlace
+  readonly route: Route
   readonly target: Target
   /** The path below the id. */
   readonly below: string
@@ -76,12 +79,12 @@ async function pass(
   visit: Visit,
 ): Promise<void> {
   const { call, response } = visit
-  const { place, target, below } = found
+  const { place, route, target, below } = found
   const query = queryOf(call.incoming.url)
   response.route = place.route
   response.upstream = place.upstream
   const path = `${resource.top}/${encodeURIComponent(place.id)}${below}`
-  const answer = await askKeeper(target, { method, path, query, body }, visit)
+  const answer = await askKeeper(target, { method, path, query, body, route }, visit)
   if (answer.kind === 'failure') {
     const { failure } = answer
     throw failure.status === 404
@@ -99,14 +102,16 @@ interface Question {
   readonly path: string
   readonly query?: string
   readonly body: string | undefined
+  readonly route: Route
 }
 
 /** Sends the request to the upstream that stores the object. */
 export function askKeeper(
   target: Target,
-  { method, path, query = '', body }: Question,
-  { gateway, response }: Visit,
+  { method, path, query = '', body, route }: Question,
+  { call, gateway: { clock }, response: { presence } }: Visit,
 ): Promise<SideAnswer> {
+  const dueAt = totalOf({ stream: false }, route, call.receivedAt, clock.now())
   return askBeside(
     target,
     (settings) => {
@@ -116,7 +121,7 @@ export function askKeeper(
       const withBody = body !== undefined && { body }
       return { ...asked, method, path: withQuery(asked.path, query), ...withBody }
     },
-    { clock: gateway.clock, presence: response.presence },
+    { clock, presence, dueAt },
   )
 }
 
@@ -140,7 +145,7 @@ function find(
   const route = place && active.snapshot.routes.get(place.route)
   if (place === undefined || route === undefined || !mayUse(key, route)) return undefined
   const target = homesOf(route, active)?.find(({ name }) => name === place.upstream)
-  return target && { id, tenant, place, target, below }
+  return target && { id, tenant, place, route, target, below }
 }
 
 /** undefined for a bad key, whose refusal shows only that nothing was found. */
