@@ -189,3 +189,53 @@ test('chat from openai: a call without an id gets one, and a later id of it is l
   assert.equal(ids.length, 1)
   assert.match(ids[0] ?? '', /^call_[0-9a-f]{24}$/)
 })
+
+for (const provider of ['vllm', 'sglang', 'llamacpp', 'openai', 'azure_openai']) {
+  test(`chat from ${provider}: a named call that ends by stop ends by tool_calls`, () => {
+    const wire = joined('chat', provider)
+    const request = requestOf(wire, 'chat', 'a')
+    const named = { index: 0, id: 'call_n', type: 'function' }
+    const bytes = chunksOf(
+      [piece(named, { name: 'a', arguments: '' }), piece({ index: 0 }, { arguments: '{}' })],
+      'stop',
+    )
+    const { text } = streamed(wire, request, bytes)
+    assert.deepEqual(
+      [...text.matchAll(/"finish_reason":"(\w+)"/g)].map(([, reason]) => reason),
+      ['tool_calls'],
+    )
+    const call = { ...named, function: { name: 'a', arguments: '{}' } }
+    const ended = (message: object) => ({ index: 0, message, finish_reason: 'stop' })
+    const reasonsOf = (...choices: object[]) => {
+      const answer = Buffer.from(JSON.stringify({ id: 'chatcmpl-up', model: 'm', choices }))
+      const passed = wire.pair.decode(answer, request, { model: 'm', id: 'r' })
+      assert.ok(passed?.kind === 'body')
+      const { choices: read } = JSON.parse(passed.body.toString())
+      return read.map(({ finish_reason: reason }: { finish_reason: string }) => reason)
+    }
+    const calling = ended({ role: 'assistant', content: null, tool_calls: [call] })
+    assert.deepEqual(reasonsOf(calling), ['tool_calls'])
+    const speaking = ended({ role: 'assistant', content: 'Hi' })
+    assert.deepEqual(reasonsOf(speaking, calling), ['stop', 'tool_calls'])
+  })
+
+  test(`chat from ${provider}: pieces that repeat the id and the name of their call say them once`, () => {
+    const wire = joined('chat', provider)
+    const request = requestOf(wire, 'chat', 'a')
+    const members = { id: 'call_n', type: 'function' }
+    const bytes = chunksOf([
+      piece({ index: 0, ...members }, { name: 'a', arguments: '{' }),
+      piece({ index: 0, ...members }, { name: 'a', arguments: '}' }),
+      piece({ index: 0, ...members, id: 'call_m' }, { name: 'a', arguments: '{}' }),
+    ])
+    const { text } = streamed(wire, request, bytes)
+    const pieces = [...text.matchAll(/"tool_calls":\[(\{.*?\})\]\}/g)].map(([, one = '']) =>
+      JSON.parse(one),
+    )
+    assert.deepEqual(pieces, [
+      { index: 0, ...members, function: { name: 'a', arguments: '{' } },
+      { index: 0, function: { arguments: '}' } },
+      { index: 0, ...members, id: 'call_m', function: { name: 'a', arguments: '{}' } },
+    ])
+  })
+}

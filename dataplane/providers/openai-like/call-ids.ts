@@ -1,14 +1,21 @@
 /**
- * Adds missing ids to calls in answers that pass to a client of the same wire. Without an id the client cannot return
- * a result.
+ * Corrects calls in answers that pass to a client of the same wire: a missing id, without which the client cannot
+ * return a result, an id and a name that each piece repeats, and the reason `stop` of an answer that calls.
  */
 import type { KeptText } from '../../base/kept-text.ts'
 import { countOf, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import { type Asked, CallIds } from '../answers/call-ids.ts'
-import { indexOf } from './members.ts'
+import { CHOICES_MAX, indexOf } from './members.ts'
 
-/** The same answer if every call has an id. */
+/** The same answer if every call has an id and the finish reason fits. */
 export function withCallIds(answer: Json, asked: Asked): Json {
+  return endingWithCalls(
+    identified(answer, asked),
+    (choice) => callsIn(choice, 'message').length > 0,
+  )
+}
+
+function identified(answer: Json, asked: Asked): Json {
   const isWhole = listOf(answer.choices).every((choice) =>
     callsIn(choice, 'message').every((call) => textOf(call.id) !== undefined),
   )
@@ -20,26 +27,59 @@ export function withCallIds(answer: Json, asked: Asked): Json {
   })
 }
 
-/** For stream chunks with calls. An upstream's id that arrives after a generated one is omitted. */
+/** For stream chunks with calls or a finish reason. An upstream's id that arrives after a generated one is omitted. */
 export function openCallIds(asked: Asked, kept: KeptText): (chunk: Json) => Json {
   const ids = new CallIds(asked, kept)
-  /** Whether an id was generated, by the index of the call. */
-  const begun = new Map<string, boolean>()
+  /** The upstream's id and name by the index of the call; no id if one was generated. */
+  const begun = new Map<string, { readonly id: string | undefined; readonly name: unknown }>()
+  const calling = new Set<number>()
 
   function changed(call: Json, place: string): Json {
     const own = textOf(call.id)
-    const isMade = begun.get(place)
-    if (isMade === undefined) {
-      kept.keepEntry(place)
-      begun.set(place, own === undefined)
+    const { name } = recordOf(call.function)
+    const known = begun.get(place)
+    if (known === undefined) {
+      kept.keepEntry(place, own ?? '', textOf(name) ?? '')
+      begun.set(place, { id: own, name })
       return own === undefined ? { ...call, id: ids.of(undefined, place) } : call
     }
-    if (!isMade || !('id' in call)) return call
-    const { id: _, ...rest } = call
-    return rest
+    const isRepeated = own !== undefined && own === known.id
+    if (!isRepeated && (known.id !== undefined || !('id' in call))) return call
+    return isRepeated && (name === undefined || name === known.name)
+      ? furtherPart(call)
+      : withoutId(call)
   }
 
-  return (chunk) => withCalls(chunk, 'delta', changed)
+  return (chunk) => {
+    for (const choice of listOf(chunk.choices).map(recordOf))
+      if (callsIn(choice, 'delta').length > 0) calling.add(Math.min(indexOf(choice), CHOICES_MAX))
+    const whole = withCalls(chunk, 'delta', changed)
+    return endingWithCalls(whole, (choice) => calling.has(indexOf(choice)))
+  }
+}
+
+/** Clients may join the texts of each member, so id, type and name appear once. */
+function furtherPart(call: Json): Json {
+  const { id: _, type: __, function: called, ...rest } = call
+  const { name: ___, ...part } = recordOf(called)
+  return { ...rest, function: part }
+}
+
+function withoutId({ id: _, ...rest }: Json): Json {
+  return rest
+}
+
+/** Some runtimes end an answer with calls by `stop`, as if it had none. The same object if nothing changes. */
+function endingWithCalls(answer: Json, calls: (choice: Json) => boolean): Json {
+  const wrong = (choice: Json) => choice.finish_reason === 'stop' && calls(choice)
+  const choices = listOf(answer.choices).map(recordOf)
+  if (!choices.some(wrong)) return answer
+  return {
+    ...answer,
+    choices: choices.map((choice) =>
+      wrong(choice) ? { ...choice, finish_reason: 'tool_calls' } : choice,
+    ),
+  }
 }
 
 /** The same object if no call has changed. */

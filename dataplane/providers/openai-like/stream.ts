@@ -98,7 +98,8 @@ function beginsPicture(data: string): boolean {
 
 function identified(withIds: (chunk: Chunk) => Chunk) {
   return (piece: Piece): Piece => {
-    if (!piece.text.includes(CALLS)) return piece
+    const isEnd = () => listOf(piece.chunk.choices).map(recordOf).some(isFinished)
+    if (!piece.text.includes(CALLS) && !isEnd()) return piece
     const chunk = withIds(piece.chunk)
     return chunk === piece.chunk ? piece : { chunk, text: JSON.stringify(chunk) }
   }
