@@ -18,6 +18,8 @@ export interface GatewayTally {
   readonly isReady: boolean
   /** The reason of Degraded if it is True. */
   readonly degraded: string | undefined
+  /** Counts of its pods by state, without those that enforce the newest configuration. */
+  readonly behind: Readonly<Partial<Record<State, number>>>
 }
 
 type State = NonNullable<GatewayStatus['pods'][number]['state']>
@@ -30,15 +32,24 @@ export function tallyOf(gateways: readonly KubeObject[]): Tally {
   const pods = Object.fromEntries(STATES.map((state) => [state, 0]))
   for (const gateway of gateways) {
     ready[isReady(gateway) ? 'true' : 'false']++
-    for (const pod of entriesOf(gateway, 'pods')) {
-      const { state } = pod
-      if (typeof state === 'string' && pods[state] !== undefined) pods[state]++
+    for (const [state, count] of Object.entries(countsOf(gateway))) {
+      pods[state] = (pods[state] ?? 0) + count
     }
   }
   return { gateways: ready, pods, each: gateways.map(standOf) }
 }
 
+function countsOf(gateway: KubeObject): Partial<Record<State, number>> {
+  const counts: Partial<Record<State, number>> = {}
+  for (const { state } of entriesOf(gateway, 'pods')) {
+    const known = STATES.find((one) => one === state)
+    if (known !== undefined) counts[known] = (counts[known] ?? 0) + 1
+  }
+  return counts
+}
+
 function standOf(gateway: KubeObject): GatewayTally {
+  const { Programmed: _, ...behind } = countsOf(gateway)
   const degraded = entriesOf(gateway, 'conditions').find(
     ({ type, status }) => type === 'Degraded' && status === 'True',
   )
@@ -46,6 +57,7 @@ function standOf(gateway: KubeObject): GatewayTally {
     gateway: keyOf(gateway),
     isReady: isReady(gateway),
     degraded: textOf(degraded?.reason),
+    behind,
   }
 }
 

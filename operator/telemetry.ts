@@ -222,6 +222,18 @@ function makeTallied(registry: Registry): Telemetry['tallyBy'] {
       }
     },
   })
+  new Gauge({
+    name: 'gw_gateway_pods',
+    help: 'Pods of a gateway that do not enforce its newest configuration, by state; absent if it has none.',
+    labelNames: ['gateway', 'state'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { gateway, behind } of source().each) {
+        for (const [state, count] of Object.entries(behind)) this.set({ gateway, state }, count)
+      }
+    },
+  })
   return (next) => {
     source = next
   }

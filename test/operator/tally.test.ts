@@ -40,6 +40,21 @@ test('each gateway has a series for its readiness, and one for the reason of its
   assert.doesNotMatch(text, /gw_gateway_degraded\{gateway="ai\/one"/)
 })
 
+test('a gateway has a series for its pods that are behind, by state, and none if all are up to date', async () => {
+  const telemetry = createTelemetry()
+  const gateways = [
+    aGateway('one', 'True', 'Programmed', 'Rejected', 'Rejected', 'Unreachable'),
+    aGateway('two', 'True', 'Programmed'),
+  ]
+  telemetry.tallyBy(() => tallyOf(gateways))
+  const text = await telemetry.registry.metrics()
+  const series = text.split('\n').filter((line) => line.startsWith('gw_gateway_pods'))
+  assert.deepEqual(series, [
+    'gw_gateway_pods{gateway="ai/one",state="Rejected"} 2',
+    'gw_gateway_pods{gateway="ai/one",state="Unreachable"} 1',
+  ])
+})
+
 test('a process that does not lead reports that before the first event', async () => {
   const text = await createTelemetry().registry.metrics()
   assert.match(text, /^leader_election_master_status\{name="gw-operator"\} 0$/m)
