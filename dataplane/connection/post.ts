@@ -2,20 +2,17 @@
 import type { Section } from '../schema/index.ts'
 import { openPool } from './client.ts'
 
-/** Resolves with whether the receiver accepted the alert. */
+/** Resolves with the receiver's status if it did not accept the alert. */
 export type Post = (
   url: string,
   body: string,
   headers: Readonly<Record<string, string>>,
-) => Promise<boolean>
+) => Promise<number | undefined>
 
 const POST_TIMEOUT_MS = 5000
 const CONNECT_TIMEOUT_SECONDS = 2
 
-/**
- * `section` is called for each post, because the settings may have changed. Resolves with whether the receiver accepted
- * the alert.
- */
+/** `section` is called for each post, because the settings may have changed. */
 export function postThrough(section: () => Section): Post {
   return async (url, body, headers) => {
     const { origin, pathname, search } = new URL(url)
@@ -31,7 +28,8 @@ export function postThrough(section: () => Section): Post {
       const path = pathname + search
       const answer = await pool.request({ origin, path, method: 'POST', body, headers, signal })
       await answer.body.dump()
-      return answer.statusCode >= 200 && answer.statusCode < 300
+      const { statusCode } = answer
+      return statusCode >= 200 && statusCode < 300 ? undefined : statusCode
     } finally {
       await pool.destroy()
     }

@@ -8,9 +8,12 @@ import { Objectives } from '../telemetry/slo.ts'
 
 /** `current`: the section in force. The caller adds all three to the deadlines of the process. */
 export function openAlerts(snapshot: Snapshot, current: () => Section, world: AlertWorld) {
-  const { clock, random, metrics } = world
-  const onDrop: WebhookOptions['onDrop'] = (_alert, reason) =>
+  const { clock, random, metrics, log } = world
+  const onDrop: WebhookOptions['onDrop'] = ({ alert: { type }, reason, origin, why }) => {
     metrics.alertsDropped.at(reason).value++
+    const message = `The webhook at ${origin} did not accept an alert (${type}): ${why}.`
+    log.event('warn', 'alert_dropped', message, { type, reason })
+  }
   const webhook = new AlertWebhook({ post: postThrough(current), clock, random, onDrop })
   const alert = (one: Parameters<typeof sendAlert>[0]) => sendAlert(one, webhook, current().alerts)
   const objectives = new Objectives({ ...world, alert })

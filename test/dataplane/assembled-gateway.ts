@@ -85,7 +85,7 @@ export function assemble(
     leases: new Leases(store, clock),
     refusals: new KnownRefusals(),
     bodies: new Bodies(1_073_741_824),
-    webhook: new AlertWebhook({ post: async () => true, clock, random, onDrop() {} }),
+    webhook: new AlertWebhook({ post: async () => undefined, clock, random, onDrop() {} }),
     guards: new Guards({ clock, metrics }),
     issuers: new Issuers({ clock, random, log, metrics, schedule: () => () => undefined }),
     retrievals: new Retrievals({ clock, metrics, readText: () => '' }),

@@ -9,13 +9,23 @@ const QUEUE_MAX = 100
 const ATTEMPTS_MAX = 5
 const TIMEOUT_MS = 5_000
 const BACKOFF_FIRST_MS = 1_000
+const NO_ANSWER = `it did not answer within ${TIMEOUT_MS / 1000} s`
 
 export interface WebhookOptions {
   readonly post: Post
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly onDrop: (alert: Alert, reason: 'queue_full' | 'undelivered') => void
+  readonly onDrop: (drop: Drop) => void
+}
+
+export interface Drop {
+  readonly alert: Alert
+  readonly reason: 'queue_full' | 'undelivered'
+  /** `http://HOST:PORT`: the path may be a credential. */
+  readonly origin: string
+  /** The last answer of the webhook, or why there was none. */
+  readonly why: string
 }
 
 /** The body of the request to the webhook. */
@@ -38,6 +48,8 @@ export class AlertWebhook implements Deadline {
   readonly #queue: Parcel[] = []
   /** Identifies the running post; results of earlier posts are ignored. */
   #posting: symbol | undefined
+  /** Why the last post failed. */
+  #why = NO_ANSWER
 
   constructor(options: WebhookOptions) {
     this.#options = options
@@ -45,7 +57,7 @@ export class AlertWebhook implements Deadline {
 
   send(alert: Alert, url: string, headers: Readonly<Record<string, string>>): void {
     if (this.#queue.length >= QUEUE_MAX) {
-      this.#options.onDrop(alert, 'queue_full')
+      this.#options.onDrop({ alert, reason: 'queue_full', origin: originOf(url), why: this.#why })
       return
     }
     this.#queue.push({ alert, url, headers, attempts: 0 })
@@ -58,7 +70,7 @@ export class AlertWebhook implements Deadline {
 
   expire(): void {
     if (this.#posting === undefined) this.#post()
-    else this.#finished(this.#posting, false)
+    else this.#finished(this.#posting, NO_ANSWER)
   }
 
   #post(): void {
@@ -72,21 +84,25 @@ export class AlertWebhook implements Deadline {
     parcel.attempts++
     const headers = { 'content-type': 'application/json', ...parcel.headers }
     // An error that is thrown at once must not reach the request that caused the alert.
-    new Promise<boolean>((resolve) => {
+    new Promise<number | undefined>((resolve) => {
       resolve(post(parcel.url, JSON.stringify(parcel.alert), headers))
     }).then(
-      (taken) => this.#finished(posting, taken),
-      () => this.#finished(posting, false),
+      (status) => this.#finished(posting, status === undefined ? '' : `it answered ${status}`),
+      (error: Error) => this.#finished(posting, error.message || error.name),
     )
   }
 
-  #finished(posting: symbol, taken: boolean): void {
+  /** `why` is empty if the webhook accepted the alert. */
+  #finished(posting: symbol, why: string): void {
     const parcel = this.#queue[0]
     if (posting !== this.#posting || parcel === undefined) return
     this.#posting = undefined
-    if (taken || parcel.attempts >= ATTEMPTS_MAX) {
+    this.#why = why || NO_ANSWER
+    if (why === '' || parcel.attempts >= ATTEMPTS_MAX) {
       this.#queue.shift()
-      if (!taken) this.#options.onDrop(parcel.alert, 'undelivered')
+      const { alert, url } = parcel
+      if (why !== '')
+        this.#options.onDrop({ alert, reason: 'undelivered', origin: originOf(url), why })
       this.#post()
       return
     }
@@ -94,6 +110,10 @@ export class AlertWebhook implements Deadline {
     const backoff = BACKOFF_FIRST_MS * 2 ** (parcel.attempts - 1)
     this.due = clock.now() + backoff * (0.5 + random() / 2)
   }
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : 'an invalid URL'
 }
 
 /** Sends the alert to the webhook of the present configuration, if it has one. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { alertOf, type BudgetAlert, reachedThresholds } from '../../../dataplane/accounts/alerts.ts'
 import type { Post } from '../../../dataplane/connection/post.ts'
-import { type Alert, AlertWebhook } from '../../../dataplane/limits/alerts/webhook.ts'
+import { AlertWebhook, type Drop } from '../../../dataplane/limits/alerts/webhook.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { aBudget } from '../../helpers/store/world.ts'
 
@@ -78,21 +78,29 @@ function aWebhook() {
   const clock = aClock()
   const posts: { url: string; body: BudgetAlert; headers: Readonly<Record<string, string>> }[] = []
   const dropped: string[] = []
+  const reasons: string[] = []
   let answer: (taken: boolean | Error) => void = () => {}
   const post: Post = (url, body, headers) => {
     posts.push({ url, body: JSON.parse(body), headers })
     return new Promise((resolve, reject) => {
-      answer = (taken) => (taken instanceof Error ? reject(taken) : resolve(taken))
+      answer = (taken) => {
+        if (taken instanceof Error) reject(taken)
+        else resolve(taken ? undefined : 503)
+      }
     })
   }
-  const onDrop = (_: Alert, reason: string) => void dropped.push(reason)
+  const onDrop = ({ reason, origin, why }: Drop) => {
+    dropped.push(reason)
+    reasons.push(`${origin}: ${why}`)
+  }
   const webhook = new AlertWebhook({ post, clock, random: () => 1, onDrop })
   return {
     clock,
     posts,
     dropped,
+    reasons,
     webhook,
-    send: (threshold?: number) => webhook.send(anAlert(threshold), 'http://hook', { 'x-key': 'k' }),
+    send: (threshold?: number) => webhook.send(anAlert(threshold), 'http://hook/secret', { 'x-key': 'k' }),
     async answers(taken: boolean | Error) {
       answer(taken)
       await new Promise(setImmediate)
@@ -132,6 +140,23 @@ test('a refusal, an error and silence are retried with growing waits, five times
   assert.deepEqual(dropped, [])
   await wakes()
   assert.deepEqual([posts.length, dropped, webhook.waiting], [5, ['undelivered'], 0])
+})
+
+test('a dropped alert says what the webhook answered last, without the path of its URL', async () => {
+  const drop = async (last: false | Error | 'silence') => {
+    const { send, answers, wakes, reasons } = aWebhook()
+    send()
+    for (let attempt = 1; attempt < 5; attempt++) {
+      await answers(false)
+      await wakes()
+    }
+    if (last === 'silence') await wakes()
+    else await answers(last)
+    return reasons
+  }
+  assert.deepEqual(await drop(false), ['http://hook: it answered 503'])
+  assert.deepEqual(await drop(new Error('refused')), ['http://hook: refused'])
+  assert.deepEqual(await drop('silence'), ['http://hook: it did not answer within 5 s'])
 })
 
 test('an answer after its deadline is ignored', async () => {

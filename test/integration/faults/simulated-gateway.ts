@@ -103,7 +103,7 @@ export function simulate(
     leases: new Leases(store, clock),
     refusals: new KnownRefusals(),
     bodies: new Bodies(1_073_741_824),
-    webhook: new AlertWebhook({ post: async () => true, clock, random: () => 0, onDrop() {} }),
+    webhook: new AlertWebhook({ post: async () => undefined, clock, random: () => 0, onDrop() {} }),
     guards: new Guards({ clock, metrics }),
     issuers: new Issuers({
       clock,
