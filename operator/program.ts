@@ -146,7 +146,12 @@ function watchWorld(
     random: Math.random,
     onList(resource, changes) {
       telemetry.lists.inc({ resource })
-      if (listed.has(resource)) telemetry.missed.inc({ resource }, changes)
+      if (listed.has(resource) && changes > 0) {
+        telemetry.missed.inc({ resource }, changes)
+        const late = changes === 1 ? 'a change' : `${changes} changes`
+        const message = `A list of ${resource} showed ${late} that the watch had not sent.`
+        log.event('warn', 'watch_missed', message, { changes })
+      }
       listed.add(resource)
     },
     onEnd(resource, reason, error) {

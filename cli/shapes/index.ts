@@ -27,7 +27,14 @@ const ClusterStatus = z.looseObject({
   generation: z.number(),
   ...GatewayStatus.shape,
   stores: z
-    .array(z.looseObject({ pod: z.string(), state: z.string(), failOpen: z.boolean() }))
+    .array(
+      z.looseObject({
+        pod: z.string(),
+        state: z.string(),
+        failOpen: z.boolean(),
+        settlementsWaiting: z.number().describe('charges that the store has not taken yet'),
+      }),
+    )
     .describe('whether the shared store answers each pod'),
   upstreams: z
     .array(

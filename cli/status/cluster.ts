@@ -37,7 +37,7 @@ async function oneOf(access: ClusterAccess, place: InCluster): Promise<Seen> {
   return {
     ready: isReady && refusing.length === 0,
     value: { name, namespace, generation, ...status, stores, upstreams: upstreams.value },
-    essence: { generation, status, stores },
+    essence: { generation, status, stores: stores.map(({ pod, state }) => `${pod} ${state}`) },
     names: [nameOf(gateway)],
     print(isWide) {
       print(gateway, status, isWide)
@@ -50,6 +50,9 @@ async function oneOf(access: ClusterAccess, place: InCluster): Promise<Seen> {
       for (const { pod, failOpen } of stores.filter(({ state }) => state === 'away')) {
         const meanwhile = failOpen ? 'it admits its own share' : 'it answers 503'
         printLine(`\n${paint('store:', 'red', process.stdout)} away from pod ${pod}; ${meanwhile}`)
+      }
+      for (const { pod, settlementsWaiting: count } of stores) {
+        if (count > 0) printLine(`store: ${count} settlements of pod ${pod} wait for it`)
       }
     },
   }

@@ -15,6 +15,8 @@ export interface PodStore {
   readonly pod: string
   readonly state: string
   readonly failOpen: boolean
+  /** Charges that the store has not taken yet. */
+  readonly settlementsWaiting: number
 }
 
 const ASK_MS = 3000
@@ -47,7 +49,9 @@ export function storesOf(gateway: KubeObject, answers: readonly PodAnswer[]): Po
   return answers.map(({ pod, body }) => {
     const store = valueBelow(body, 'store')
     const state = String(valueBelow(store, 'state') ?? 'up')
-    return { pod, state, failOpen: valueBelow(store, 'fail_open') === true }
+    const waiting = Number(valueBelow(store, 'settlements_waiting') ?? 0)
+    const failOpen = valueBelow(store, 'fail_open') === true
+    return { pod, state, failOpen, settlementsWaiting: waiting }
   })
 }
 

@@ -108,6 +108,8 @@ const JUDGED = [
   ...['Observed', 'Led', 'Accepted', 'ResolvedRefs', 'Degraded', 'Programmed', 'WorkloadAvailable'],
   ...['CertificateValid', 'Exposed', 'Verified'],
 ]
+/** CertificateValid is True with this reason: no request fails yet. */
+const SOON = 'ExpiresSoon'
 /** The tool finds them by itself, because an absent operator writes no condition. */
 const FOUND = new Set(['Observed', 'Led'])
 
@@ -121,12 +123,12 @@ export const conditions: CauseRule = ({ conditions: all }) => {
   return inOrder.map(({ type, status, reason, message, since }) => {
     const what = type === 'WorkloadAvailable' ? cutTwo(message) : cut(message)
     const text = FOUND.has(type) ? what : `${what} (${type}=${status}, ${reason})`
-    return { kind: reason, since, text, weight: 2 }
+    return { kind: reason, since, text, weight: reason === SOON ? 1 : 2 }
   })
 }
 
 function isBad({ type, status, reason }: FactCondition): boolean {
-  if (NEGATIVE.has(type)) return status === 'True'
+  if (NEGATIVE.has(type) || reason === SOON) return status === 'True'
   return status === 'False' && reason !== 'Paused'
 }
 

@@ -255,6 +255,21 @@ const INCIDENTS: readonly Planted[] = [
       /: 2 of 3 pods are available, 1 are up to date; Pod gw-c finds no node \(WorkloadAvailable=False, RolloutInProgress\)/,
   },
   {
+    what: 'a certificate that ends soon, although it is still valid',
+    facts: {
+      conditions: [
+        condition(
+          'CertificateValid',
+          'True',
+          'ExpiresSoon',
+          'The certificate for models.example expires on 2026-11-30. Renew it in its Secret.',
+        ),
+      ],
+    },
+    names:
+      /: The certificate for models\.example expires on 2026-11-30 \(CertificateValid=True, ExpiresSoon\)/,
+  },
+  {
     what: 'clock skew',
     facts: {
       clocks: [
