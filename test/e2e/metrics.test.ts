@@ -8,8 +8,9 @@ import { after, before, test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
 import { readChart, renderText } from '../helpers/kubernetes/chart.ts'
 import { until } from '../helpers/until.ts'
+import { discover } from './discovery.ts'
 import { describe, startLoad } from './load.ts'
-import type { Monitor } from './monitors.ts'
+import { type Monitor, scrapeConfigsOf } from './monitors.ts'
 import { gateway, gatewayKey } from './objects.ts'
 import { type Prometheus, startPrometheus } from './prometheus.ts'
 import { MONITORING, SPACE, SYSTEM } from './spaces.ts'
@@ -59,7 +60,7 @@ async function watching(image: string) {
   const rules = objects.find(({ kind }) => kind === 'PrometheusRule')?.spec ?? {}
   const monitors = objects.filter(({ kind }) => kind !== 'PrometheusRule')
   assert.equal(monitors.length, 2)
-  return { image, monitors, rules }
+  return { image, scrapes: scrapeConfigsOf(monitors, await discover(world)), rules }
 }
 
 test('the monitors find each operator and each pod of a gateway, and their targets are up', async () => {

@@ -1,10 +1,5 @@
-/**
- * A Prometheus in the cluster, which scrapes the targets of the chart's monitors and evaluates the
- * alerts of its rules.
- */
+/** A Prometheus in the cluster, which evaluates the alerts of its rules. */
 import { stringify } from 'yaml'
-import { type Discovered, discover } from './discovery.ts'
-import { type Monitor, scrapeConfigsOf } from './monitors.ts'
 import { CONTAINER_SECURITY, POD_SECURITY } from './objects.ts'
 import { MONITORING } from './spaces.ts'
 import { rolledOut, type World } from './world.ts'
@@ -27,11 +22,14 @@ export interface Prometheus {
   /** The instant answer to an expression. */
   query(expression: string): Promise<readonly Series[]>
   rules(): Promise<readonly { name: string; health: string; state: string; lastError?: string }[]>
+  /** Deletes all samples, so that no expression sees what was before. */
+  forget(): Promise<void>
 }
 
 export interface PrometheusOptions {
   readonly image: string
-  readonly monitors: readonly Monitor[]
+  /** As in `scrape_configs`. */
+  readonly scrapes: readonly object[]
   /** The `spec` of a PrometheusRule. */
   readonly rules: object
 }
@@ -40,31 +38,39 @@ export async function startPrometheus(
   world: World,
   options: PrometheusOptions,
 ): Promise<Prometheus> {
-  await world.apply(space, ...program(options, await discover(world)))
+  await world.apply(space, ...program(options))
   await rolledOut(world, 'deployment', NAME, MONITORING)
-  const ask = async (path: string) => {
-    const service = `/api/v1/namespaces/${MONITORING}/services/${NAME}:9090/proxy`
-    return JSON.parse(await world.kubectl(['get', '--raw', `${service}/api/v1/${path}`])).data
-  }
+  const api = `/api/v1/namespaces/${MONITORING}/services/${NAME}:9090/proxy/api/v1`
+  const ask = async (path: string) =>
+    JSON.parse(await world.kubectl(['get', '--raw', `${api}/${path}`])).data
   return {
     query: async (expression) =>
       (await ask(`query?query=${encodeURIComponent(expression)}`)).result,
     rules: async () =>
       (await ask('rules')).groups.flatMap((group: { rules: object[] }) => group.rules),
+    async forget() {
+      const all = encodeURIComponent('{__name__=~".+"}')
+      const path = `${api}/admin/tsdb/delete_series?match[]=${all}`
+      await world.kubectl(['create', '--raw', path, '-f', '-'], { stdin: '' })
+    },
   }
 }
 
-function program({ image, monitors, rules }: PrometheusOptions, found: Discovered): object[] {
+function program({ image, scrapes, rules }: PrometheusOptions): object[] {
   const configuration = {
     global: { evaluation_interval: '1s' },
     rule_files: ['/etc/monitoring/rules.yaml'],
-    scrape_configs: scrapeConfigsOf(monitors, found),
+    scrape_configs: scrapes,
   }
   const files = { 'prometheus.yaml': stringify(configuration), 'rules.yaml': stringify(rules) }
   const container = {
     name: NAME,
     image,
-    args: ['--config.file=/etc/monitoring/prometheus.yaml', '--storage.tsdb.path=/tmp/data'],
+    args: [
+      '--config.file=/etc/monitoring/prometheus.yaml',
+      '--storage.tsdb.path=/tmp/data',
+      '--web.enable-admin-api',
+    ],
     readinessProbe: { httpGet: { path: '/-/ready', port: 9090 }, periodSeconds: 2 },
     resources: { requests: { cpu: '40m', memory: '64Mi' } },
     securityContext: CONTAINER_SECURITY,

@@ -31,6 +31,7 @@ const FILES = [
   'faults',
   'changes',
   'why',
+  'runbooks',
   'safe-change',
   'upgrade',
   'uninstall',

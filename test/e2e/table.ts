@@ -56,6 +56,10 @@ const PROMISES = {
   ],
   verified: ['rolls with killed pods and operators: Verified true while the route fails', '0'],
   why: ['incidents planted in the cluster, and the first sentence of gw why', 'names the cause'],
+  runbooks: [
+    'the incident of an alert planted in the cluster, and the commands of its page',
+    'the expression holds, and a command prints the cause',
+  ],
   upgrade: [
     'the last release upgraded to this one under load, with streams, keys, and budgets in Redis',
     '0 lost, and charged what the models served',

@@ -23,6 +23,7 @@ export interface Asked {
   readonly key?: string
   readonly model: string
   readonly count?: number
+  readonly isStream?: boolean
 }
 
 export interface Rig {
@@ -66,20 +67,20 @@ export const upstreams = [hosted, replicas]
 
 const PLENTY = { requests_per_minute: 1_000_000, burst: 1_000_000, concurrent_requests: 10_000 }
 
-function settings(change: Fields = {}): Fields {
+export const budgets = [
+  { name: 'research', tenants: ['research'], tokens_per_day: 5, on_exceeded: 'reject' },
+]
+
+export function sharedLimits(change: Fields = {}): Fields {
   const url = '${secret:gw-redis/url}'
-  const redis = { url, timeout_ms: 400, fail_open: false, key_prefix: NAME }
+  const redis = { url, timeout_ms: 400, fail_open: false, key_prefix: NAME, ...change }
   const batch = { tenant: 'batch', requests_per_minute: 1, burst: 1 }
-  return {
-    upstreams,
-    routes,
-    aliases: { 'gpt-4o': 'spread' },
-    budgets: [
-      { name: 'research', tenants: ['research'], tokens_per_day: 5, on_exceeded: 'reject' },
-    ],
-    rate_limits: { backend: 'redis', redis, default: PLENTY, tenants: [batch] },
-    ...change,
-  }
+  return { backend: 'redis', redis, default: PLENTY, tenants: [batch] }
+}
+
+function settings(change: Fields = {}): Fields {
+  const aliases = { 'gpt-4o': 'spread' }
+  return { upstreams, routes, aliases, budgets, rate_limits: sharedLimits(), ...change }
 }
 
 export async function openRig(): Promise<Rig> {
@@ -141,9 +142,10 @@ export async function openRig(): Promise<Rig> {
     },
     scale,
     secret,
-    async ask({ tenant = 'acme', key = keys.get(tenant) ?? '', model, count = 6 }) {
+    async ask({ tenant = 'acme', key = keys.get(tenant) ?? '', model, count = 6, isStream }) {
       const program = ['node', '/client/asks.ts', `http://${NAME}.${SPACE}.svc`]
-      return await kubectl('exec', ASKER, '--', ...program, key, model, `${count}`)
+      const what = [key, model, `${count}`, isStream ? 'stream' : 'whole']
+      return await kubectl('exec', ASKER, '--', ...program, ...what)
     },
     kubectl,
     async close() {
