@@ -127,6 +127,7 @@ export class Activation {
     metrics.reloads.at('failure').value++
     log.event('error', 'config_reload', 'The new configuration was refused; the old one stays.', {
       result: 'failure',
+      reason: errors[0],
       errors,
     })
   }

@@ -27,7 +27,7 @@ const NAMES = new Set([
 /** Fields that name what changed, of those that events have; no others are kept. */
 const FIELDS = [
   ...['upstream', 'route', 'tenant', 'key', 'issuer', 'group', 'limit', 'window', 'threshold'],
-  ...['from', 'to', 'state', 'status', 'result', 'reason', 'hash', 'version'],
+  ...['from', 'to', 'state', 'status', 'result', 'reason', 'hash', 'version', 'type'],
 ]
 const TEXT_MAX = 300
 

@@ -204,6 +204,8 @@ export function isEdit({ event, fields }: FactEvent): boolean {
 export const refusedEdits: CauseRule = ({ events }) => {
   const last = events.findLast(({ event }) => event === 'config_reload')
   if (last?.fields.result !== 'failure') return []
-  const text = 'the newest configuration was refused, and the one before is in force'
+  const { reason } = last.fields
+  const why = reason === undefined ? '' : ` (${cut(String(reason))})`
+  const text = `the newest configuration was refused${why}, and the one before is in force`
   return [{ kind: 'refused_edit', since: last.at, text, weight: 2 }]
 }

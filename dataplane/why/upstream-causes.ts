@@ -7,6 +7,7 @@ import type {
   IncidentFacts,
   UpstreamState,
 } from './facts.ts'
+import { isEdit } from './system-causes.ts'
 import { cut } from './words.ts'
 
 const WORDS: Readonly<Record<string, (name: string) => string>> = {
@@ -147,6 +148,21 @@ export const slowReplica: CauseRule = (facts, symptom) => {
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
   return Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0)
+}
+
+/** Routes whose streams begin too late: as each pod reported last, if nothing was edited since. */
+export const missedObjectives: CauseRule = ({ events, asked }, symptom) => {
+  const edited = events.findLast(isEdit)?.at ?? 0
+  const route = symptom?.route ?? asked.route
+  const judged = events.filter(
+    ({ event, at, fields }) =>
+      event === 'slo' && at > edited && (route === undefined || fields.route === route),
+  )
+  const byPod = Map.groupBy(judged, ({ pod, fields }) => `${pod} ${fields.route}`)
+  const last = [...byPod.values()].flatMap((all) => all.at(-1) ?? [])
+  return last
+    .filter(({ fields }) => fields.type === 'ttft_slo_breach')
+    .map(({ at, message }) => ({ kind: 'objective', since: at, text: cut(message), weight: 2 }))
 }
 
 /** Longer ago, an event tells what no request does any more. */

@@ -15,7 +15,13 @@ import {
   skewedClocks,
   starts,
 } from './system-causes.ts'
-import { failedAttempts, slowReplica, upstreamsOut, wentOut } from './upstream-causes.ts'
+import {
+  failedAttempts,
+  missedObjectives,
+  slowReplica,
+  upstreamsOut,
+  wentOut,
+} from './upstream-causes.ts'
 import { clockTime, percent, span } from './words.ts'
 
 const RULES: readonly CauseRule[] = [
@@ -27,6 +33,7 @@ const RULES: readonly CauseRule[] = [
   wentOut,
   spentBudgets,
   slowReplica,
+  missedObjectives,
   sharedStore,
   skewedClocks,
   conditions,

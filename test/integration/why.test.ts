@@ -190,5 +190,8 @@ test('the first sentence names a configuration that was refused', async () => {
   await writeFile(gateway.configFile, 'gw: {routes: 3}\n')
   await until('it is refused', () => gateway.output().includes('the old one stays'))
   const { sentence } = await firstSentence('--route', 'to-nowhere')
-  assert.match(sentence, /the newest configuration was refused, and the one before is in force/)
+  assert.match(
+    sentence,
+    /the newest configuration was refused \([^)]*apiVersion: required field is missing\), and the one before is in force/,
+  )
 })

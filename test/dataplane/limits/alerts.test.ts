@@ -100,7 +100,8 @@ function aWebhook() {
     dropped,
     reasons,
     webhook,
-    send: (threshold?: number) => webhook.send(anAlert(threshold), 'http://hook/secret', { 'x-key': 'k' }),
+    send: (threshold?: number) =>
+      webhook.send(anAlert(threshold), 'http://hook/secret', { 'x-key': 'k' }),
     async answers(taken: boolean | Error) {
       answer(taken)
       await new Promise(setImmediate)

@@ -12,6 +12,11 @@ function failing(status: number, code: string, more: Partial<FactRequest> = {}) 
   return every([10, 30], (at) => request(at, { status, code, ...more }))
 }
 
+/** A pod's report about the objective of the route chat. */
+function slo(at: number, type: string, what: string) {
+  return event(at, 'slo', `Route "chat" ${what}.`, { route: 'chat', type })
+}
+
 const UNHEALTHY = {
   message: 'Every upstream of the route is unavailable.',
   attempts: [],
@@ -255,6 +260,28 @@ const INCIDENTS: readonly Planted[] = [
       /: 2 of 3 pods are available, 1 are up to date; Pod gw-c finds no node \(WorkloadAvailable=False, RolloutInProgress\)/,
   },
   {
+    what: 'streams that begin too late in one of two pods',
+    facts: {
+      events: [
+        event(2, 'config_reload', 'The configuration was taken.', { result: 'success' }),
+        { ...slo(3, 'ttft_slo_breach', 'misses its objective of 900 ms over 300 s'), pod: 'gw-a' },
+        { ...slo(4, 'ttft_slo_breach', 'misses its objective of 900 ms over 300 s'), pod: 'gw-b' },
+        { ...slo(9, 'ttft_slo_recovery', 'meets its objective again'), pod: 'gw-a' },
+      ],
+    },
+    names: /: Route "chat" misses its objective of 900 ms over 300 s since 14:04:00;/,
+  },
+  {
+    what: 'no objective that was missed before an edit',
+    facts: {
+      events: [
+        slo(3, 'ttft_slo_breach', 'misses its objective of 900 ms over 300 s'),
+        event(4, 'config_reload', 'The configuration was taken.', { result: 'success' }),
+      ],
+    },
+    names: /; no cause of trouble is known;/,
+  },
+  {
     what: 'a certificate that ends soon, although it is still valid',
     facts: {
       conditions: [
@@ -378,10 +405,12 @@ const INCIDENTS: readonly Planted[] = [
       events: [
         event(12, 'config_reload', 'The new configuration was refused; the old one stays.', {
           result: 'failure',
+          reason: 'gw.routes[0].primary: unknown upstream "hosteed"\n    fix: Write one of these.',
         }),
       ],
     },
-    names: /: the newest configuration was refused, and the one before is in force since 14:12:00/,
+    names:
+      /: the newest configuration was refused \(gw\.routes\[0\]\.primary: unknown upstream "hosteed"\), and the one before is in force since 14:12:00/,
   },
   {
     what: 'a tenant above its rate',
