@@ -1,6 +1,6 @@
 /**
- * The incident of each alert of the chart, planted in the cluster: the alert's expression holds, and the commands of its page print
- * the cause. GW_LONG=1 plants all and writes runbooks.md; GW_INCIDENT chooses some by parts of the alert's name.
+ * The incident of each alert of the chart, planted in the cluster: the alert's expression holds, and the commands of its
+ * page print the cause. GW_LONG=1 plants all and writes runbooks.md; GW_INCIDENT chooses some by parts of the alert's name.
  */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ import { show } from './table.ts'
 const { GW_LONG, GW_INCIDENT, E2E_PROMETHEUS_IMAGE: PROMETHEUS } = process.env
 const PAGE = join(import.meta.dirname, 'runbooks.md')
 /** Those that take seconds. */
-const SHORT = ['NotReady', 'Refused', 'ErrorRatio', 'Threshold', 'QuotaFull', 'NotVerified']
+const SHORT = ['ReconcileFailing', 'NotReady', 'Refused', 'ErrorRatio', 'Threshold', 'QuotaFull']
 const ALL = [...OPERATOR_INCIDENTS, ...GATEWAY_INCIDENTS, ...TENANT_INCIDENTS]
 const CHOSEN = GW_INCIDENT !== undefined ? GW_INCIDENT.split(',') : GW_LONG ? [''] : SHORT
 const PLANTED = ALL.filter(({ alert }) => CHOSEN.some((part) => alert.includes(part)))
@@ -76,9 +76,10 @@ test('each planted incident was explained', async () => {
 function pageOf(all: readonly Shown[]): string {
   return `# Alerts and their pages
 
-\`GW_LONG=1 npm run test:e2e -- test/e2e/runbooks.test.ts\` plants the incident of each alert in a cluster of one node, waits until the
-alert's expression holds, without its \`for\`, runs the three commands of [its page](../../charts/gw/docs/alerts.md), and writes this
-page. The seconds contain the plant and the requests; \`by\` has the commands that print the cause, by their places.
+\`GW_LONG=1 npm run test:e2e -- test/e2e/runbooks.test.ts\` plants the incident of each alert in a cluster of one node,
+waits until the alert's expression holds, without its \`for\`, runs the three commands of
+[its page](../../charts/gw/docs/alerts.md), and writes this page. The seconds contain the plant and the requests; \`by\` has
+the commands that print the cause, by their places.
 
 | alert | planted | seconds | by | the cause as printed |
 | --- | --- | --- | --- | --- |

@@ -19,7 +19,7 @@ const chatFails = (alert: string, what: string, mode: string, rest: Rest): Plant
   what,
   plant: ({ fails }) => fails('faulty', mode),
   asks: () => ({ model: 'chat' }),
-  lift: ({ fails }) => fails('faulty', 'fine'),
+  lift: healed,
   ...rest,
 })
 
@@ -50,30 +50,35 @@ export const GATEWAY_INCIDENTS: readonly Planted[] = [
     cause: /gateway\.tls\.\w+: [^.]*/,
     lift: removed,
   },
-  refusedByPods('GwConfigurationRefused', [/Reason: +Rejected/, /url:/, /Programmed=False/]),
+  refusedByPods('GwConfigurationRefused', [
+    /Reason: +Rejected/,
+    /^(?![\s\S]*webhook_url)[\s\S]*upstreams:/,
+    /Programmed=False/,
+  ]),
   refusedByPods('GwConfigurationNotTaken', [
     /the newest configuration was refused/,
     /config_reload|was refused/,
     /Reason: +Rejected/,
   ]),
   chatFails('GwErrorRatio', 'a model server out of memory', 'broken', {
-    prints: [/chat answers 50\d/, /chat.* 50\d /, /hosted/],
+    prints: [/chat answers 50\d/, / 50\d chat/, /hosted/],
     cause: /upstream hosted answers with errors \(500 CUDA out of memory|CUDA out of memory/,
   }),
   {
     alert: 'GwUpstreamUnhealthy',
     what: 'a model server that is gone',
     async plant({ configure, scale, enforced }) {
-      const health_check = { interval_seconds: 1, timeout_seconds: 1, unhealthy_threshold: 2 }
+      const health_check = { path: '/health', interval_seconds: 2, timeout_seconds: 1 }
       await configure({ gw: { upstreams: [{ ...hosted, health_check }, replicas] } })
       await enforced()
       await scale('faulty', 0)
     },
     prints: [/upstream hosted is out/, /hosted/, /faulty-\S+ .*<unset>/],
-    cause: /ECONNREFUSED|refused|<unset>/,
-    async lift({ scale, configure }) {
-      await scale('faulty', 1)
-      await configure()
+    cause: /upstream hosted is out[^)]*\)|ECONNREFUSED[^)\n]*|faulty-\S+ .*<unset>/,
+    async lift(rig) {
+      await rig.scale('faulty', 1)
+      await rig.configure()
+      await healed(rig)
     },
   },
   chatFails('GwBreakerOpen', 'a model server out of memory', 'broken', {
@@ -83,11 +88,11 @@ export const GATEWAY_INCIDENTS: readonly Planted[] = [
       await enforced()
       await fails('faulty', 'broken')
     },
-    prints: [/breaker is open/, /hosted/, /chat.* 50\d /],
+    prints: [/breaker is open/, /hosted/, / 50\d chat/],
     cause: /CUDA out of memory/,
-    async lift({ fails, configure }) {
-      await fails('faulty', 'fine')
-      await configure()
+    async lift(rig) {
+      await rig.configure()
+      await healed(rig)
     },
   }),
   {
@@ -96,7 +101,8 @@ export const GATEWAY_INCIDENTS: readonly Planted[] = [
     plant: ({ scale }) => scale('gw-redis', 0, SYSTEM),
     asks: () => ({ model: 'chat' }),
     prints: [/Redis does not answer 2 of 2 pods/, /store: away from pod/, /is away/],
-    cause: /Redis does not answer 2 of 2 pods \([^)]*\)/,
+    cause:
+      /Redis does not answer 2 of 2 pods \([^)]*\)|store: away from pod \S+|shared store at \S+ is away/,
     lift: ({ scale }) => scale('gw-redis', 1, SYSTEM),
   },
   {
@@ -109,7 +115,8 @@ export const GATEWAY_INCIDENTS: readonly Planted[] = [
     },
     asks: () => ({ model: 'chat', count: 700 }),
     prints: [/Redis does not answer 2 of 2 pods/, /\d{4} settlements of pod \S+ wait/, /is away/],
-    cause: /Redis does not answer 2 of 2 pods \([^)]*\)/,
+    cause:
+      /Redis does not answer 2 of 2 pods \([^)]*\)|store: away from pod \S+|shared store at \S+ is away/,
     async lift({ scale, configure }) {
       await scale('gw-redis', 1, SYSTEM)
       await configure()
@@ -140,8 +147,8 @@ export const GATEWAY_INCIDENTS: readonly Planted[] = [
       await enforced()
     },
     asks: () => ({ model: 'quick', count: 20, isStream: true }),
-    prints: [/quick/, /quick/, /quick/],
-    cause: /objective|95 ?% of|p95/i,
+    prints: [/quick/, /quick/, /TTFT MS[\s\S]*quick/],
+    cause: /misses its objective of \d+ ms over \d+ s/,
     lift: ({ configure }) => configure(),
   },
   {
@@ -173,7 +180,7 @@ export const GATEWAY_INCIDENTS: readonly Planted[] = [
     },
     asks: () => ({ model: 'chat', count: 40 }),
     prints: [/chat.*back/, /RolloutBack/, /Reason: +RolloutBack/],
-    cause: /next on chat \([^)]*\)/,
+    cause: /failed requests \d+ % instead of \d+ %[^)]*/,
     async lift({ fails, configure }) {
       await fails('shared', 'fine')
       await configure()
@@ -181,17 +188,21 @@ export const GATEWAY_INCIDENTS: readonly Planted[] = [
   },
 ]
 
+/** A request that succeeds closes the breaker. */
+async function healed({ fails, ask }: Rig): Promise<void> {
+  await fails('faulty', 'fine')
+  await ask({ model: 'chat', count: 20 })
+}
+
 /** The value of the Secret is no URL, which only the pods see. */
 function refusedByPods(alert: string, prints: Planted['prints']): Planted {
   return {
     alert,
     what: 'a Secret with another value than its field needs',
-    async plant({ configure }) {
-      const url = '${secret:explained-hosted/key}'
-      await configure({ gw: { rate_limits: sharedLimits({ url }) } })
-    },
+    plant: ({ configure }) =>
+      configure({ gw: { alerts: { webhook_url: '${secret:explained-hosted/key}' } } }),
     prints,
-    cause: /rate_limits\.redis\.url[^.]*/,
+    cause: /alerts[./]webhook_url\W[^.)]*/,
     lift: ({ configure }) => configure(),
   }
 }

@@ -1,4 +1,7 @@
-/** An incident of an alert: planted in a cluster until the alert's expression holds, and explained by the commands of its page. */
+/**
+ * An incident of an alert: planted in a cluster until the alert's expression holds, and explained by the commands of its
+ * page.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { gw } from '../../helpers/gw.ts'

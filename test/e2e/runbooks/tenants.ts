@@ -15,8 +15,12 @@ export const TENANT_INCIDENTS: readonly Planted[] = [
     alert: 'GwBudgetThresholdReached',
     what: 'a tenant at its threshold',
     plant: ({ configure }) => configure({ gw: { budgets: [...budgets, budgetOf(SPENDER)] } }),
-    prints: [/tokens/, new RegExp(`${SPENDER} `), new RegExp(`${NAME}-${SPENDER}-\\d+`)],
-    cause: new RegExp(`${SPENDER} .*`),
+    prints: [
+      /tokens_per_day +day +1,000,000 +[1-9]/,
+      new RegExp(`${SPENDER} `),
+      new RegExp(`${NAME}-${SPENDER}-\\d+`),
+    ],
+    cause: /tokens_per_day +(?:day +1,000,000 +\d+|\d+ +1,000,000).*/,
   }),
   ofTenant(SHARER, {
     alert: 'GwSharedBudgetThresholdReached',
@@ -26,8 +30,8 @@ export const TENANT_INCIDENTS: readonly Planted[] = [
       const limit = { name: `project-${number}`, for: { tenants: [SHARER, 'acme'] }, budget }
       await configure({ gw: { limits: [limit] } })
     },
-    prints: [/tokens/, new RegExp(`${SHARER} `), new RegExp(`project-${number}`)],
-    cause: new RegExp(`${SHARER} .*`),
+    prints: [/limit:project-\d+/, new RegExp(`${SHARER} `), /limit:project-\d+/],
+    cause: new RegExp(`limit:project-${number} .*|${SHARER} .*`),
   }),
   {
     alert: 'GwUpstreamQuotaFull',
@@ -38,8 +42,8 @@ export const TENANT_INCIDENTS: readonly Planted[] = [
       await enforced()
     },
     asks: () => ({ model: 'chat' }),
-    prints: [/quota/, /quota/, /acme +hosted/],
-    cause: /acme +hosted.*/,
+    prints: [/limit:quota/, /Limit "quota" of upstream "hosted"/, /acme +hosted/],
+    cause: /limit:quota .*|Limit "quota" of upstream "hosted"[^\n]*|acme +hosted.*/,
     lift: ({ configure }) => configure(),
   },
   ofTenant(SILENT, {
@@ -49,7 +53,11 @@ export const TENANT_INCIDENTS: readonly Planted[] = [
       const alerts = { webhook_url: 'http://faulty:9000/hook' }
       await configure({ gw: { budgets: [...budgets, budgetOf(SILENT)], alerts } })
     },
-    prints: [/did not accept an alert/, /faulty:9000\/hook/, /faulty:9000\/hook/],
+    prints: [
+      /did not accept an alert/,
+      /faulty:9000\/hook/,
+      /webhook_url: http:\/\/faulty:9000\/\*+/,
+    ],
     cause:
       /The webhook at http:\/\/faulty:9000 did not accept an alert \(budget_alert\): it answered 404/,
   }),
