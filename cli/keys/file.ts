@@ -4,14 +4,11 @@ import { dirname, resolve } from 'node:path'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { EditableYaml, textOf } from '../yaml/editable.ts'
 import type { Path } from '../yaml/insertion.ts'
+import { namesIn, type RouteNames } from './route-names.ts'
 
-export interface EditableKeys {
+export interface EditableKeys extends RouteNames {
   /** The keys of all files. */
   readonly records: readonly unknown[]
-  /** Aliases of a whole configuration, each with its route. */
-  readonly aliases: Readonly<Record<string, string>>
-  /** Names of the routes of a whole configuration. */
-  readonly routes: readonly string[] | undefined
   /** Tags that a whole configuration declares. */
   readonly tags: readonly string[] | undefined
   /** The path of the file that gets new records. */
@@ -30,11 +27,9 @@ export function openKeysFile(path: string): EditableKeys {
   const isNamed = typeof named === 'string' && !named.includes('${')
   const other = isNamed ? openNamed(resolve(dirname(path), named)) : undefined
   const section = valueBelow(tree, 'gw')
-  const routes = valueBelow(section, 'routes')
   return {
     records: [...own.records, ...(other?.records ?? [])],
-    aliases: Object(Object(Object(tree).gw).aliases),
-    routes: Array.isArray(routes) ? routes.map((one) => String(Object(one).name)) : undefined,
+    ...namesIn(section),
     tags: section === undefined ? undefined : listBelow(section, 'usage', 'tags').map(String),
     path: other?.path ?? path,
     set(index, fields) {

@@ -8,6 +8,7 @@ import type { Place } from '../asking/place.ts'
 import { printRemark } from '../printing/output.ts'
 import { recordsIn } from './cluster.ts'
 import { openKeysFile } from './file.ts'
+import { namesIn, type RouteNames } from './route-names.ts'
 import { hasPrefix, KeyView, viewOf } from './view.ts'
 
 export interface KeyFilter {
@@ -18,8 +19,7 @@ export interface KeyFilter {
 
 export interface FoundKeys {
   readonly keys: readonly KeyView[]
-  /** Other names of routes, if they are known. */
-  readonly aliases: Readonly<Record<string, string>>
+  readonly names: RouteNames
 }
 
 const Listing = z.object({ total: z.number(), keys: z.array(KeyView) })
@@ -31,14 +31,14 @@ export async function findKeys(
   place: Place,
 ): Promise<FoundKeys> {
   if (file !== undefined) {
-    const { records, aliases } = openKeysFile(file)
+    const { records, aliases, routes } = openKeysFile(file)
     tellOfInvalid(records, file)
-    return { keys: filtered(records, filter), aliases }
+    return { keys: filtered(records, filter), names: { aliases, routes } }
   }
   if (place.kind === 'cluster') {
     return await withCluster(place, async (access) => {
-      const aliases = valueBelow(await findGateway(access), 'gw', 'aliases')
-      return { keys: filtered(await recordsIn(access), filter), aliases: Object(aliases ?? {}) }
+      const names = namesIn(valueBelow(await findGateway(access), 'gw'))
+      return { keys: filtered(await recordsIn(access), filter), names }
     })
   }
   return await askGateway(filter, place.admin)
@@ -61,8 +61,8 @@ async function askGateway(filter: KeyFilter, admin: string): Promise<FoundKeys> 
   const { status, body } = await askAdmin(admin, `/keys?${query}`)
   if (status !== 200) throw new Error(`The gateway at ${admin} answered with ${status}.`)
   const configuration = await askAdmin(admin, '/config')
-  const aliases = valueBelow(configuration.body, 'gw', 'aliases')
-  return { keys: Listing.parse(body).keys, aliases: Object(aliases ?? {}) }
+  const names = namesIn(valueBelow(configuration.body, 'gw'))
+  return { keys: Listing.parse(body).keys, names }
 }
 
 function filtered(records: readonly unknown[], { id, prefix, tenant }: KeyFilter): KeyView[] {

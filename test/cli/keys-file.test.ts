@@ -147,13 +147,24 @@ test('commands find and change the keys of a whole configuration, and resolve al
 apiVersion: inference.gw/v1
 kind: GatewayConfig
 gw:
-  aliases: { gpt-4o: chat }
+  routes: [{ name: chat }, { name: code }]
+  aliases: { gpt-4o: chat, old: { route: chat, deprecated: { since: 2026-01-01 } }, o*: code }
   api_keys:
     - { id: first, tenant: acme, hash: "${first.record.hash}", routes: [chat] }
 `
   await writeFile(file, text)
-  const asked = await gw('keys', 'test', '--id', 'first', '--route', 'gpt-4o', '-f', file)
-  assert.equal(asked.code, 0, asked.stdout)
+  const answers = [
+    ['gpt-4o', 0, /200/],
+    ['old', 0, /200/],
+    ['code', 1, /403, it may not use route "code"/],
+    ['o3', 1, /403, it may not use route "code"/],
+    ['ghost', 1, /404, there is no route or alias "ghost"/],
+  ] as const
+  for (const [route, code, said] of answers) {
+    const asked = await gw('keys', 'test', '--id', 'first', '--route', route, '-f', file)
+    assert.match(asked.stdout, said)
+    assert.equal(asked.code, code)
+  }
   assert.equal((await gw('keys', 'revoke', '--id', 'first', '-f', file)).code, 0)
   const changed = await readFile(file, 'utf8')
   assert.match(changed, /^# ours\n/)

@@ -241,13 +241,13 @@ async function inspectKey(options: FindOptions, command: Command): Promise<void>
 
 async function testKey(options: KeyTestOptions, command: Command): Promise<void> {
   const { id, scope, route, output } = options
-  const { keys: all, aliases } = await found({ ...options }, () => placeOf(options, command))
+  const { keys: all, names } = await found({ ...options }, () => placeOf(options, command))
   const { verdictOn } = await import('../../keys/verdict.ts')
   const [key] = all
   const verdict =
     key === undefined
       ? { status: 401, why: `no key has the id "${id}"` }
-      : verdictOn(key, { scope, route }, aliases)
+      : verdictOn(key, { scope, route }, names)
   if (verdict.status !== 200) process.exitCode = EXIT.no
   const where = route === undefined ? '' : ` on route ${route}`
   const said = `${id} for ${scope}${where}: ${verdict.status}, ${verdict.why}`

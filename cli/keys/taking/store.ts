@@ -2,8 +2,9 @@
 
 import type { Problem } from '../../../dataplane/config/judgement/problems.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
-import { isRecord, listBelow, textOf, valueBelow } from '../../../dataplane/json/values.ts'
-import { EditableYaml, textOf as textOfFile } from '../../yaml/editable.ts'
+import { isRecord, listBelow, valueBelow } from '../../../dataplane/json/values.ts'
+import { EditableYaml, textOf } from '../../yaml/editable.ts'
+import { namesIn } from '../route-names.ts'
 import type { TakenKey } from './litellm.ts'
 import type { Limit } from './litellm-limits.ts'
 
@@ -14,18 +15,16 @@ export class KeyFile {
   /** Throws a sentence if the file is no configuration. */
   constructor(path: string) {
     this.#path = path
-    this.#document = new EditableYaml(path, textOfFile(path))
+    this.#document = new EditableYaml(path, textOf(path))
     if (!isRecord(valueBelow(this.#document.tree, 'gw')))
       throw new Error(`${path} has no gw: give the configuration that gets the keys.`)
   }
 
   /** The route of a name that clients send. */
   readonly routeOf = (name: string): string | undefined => {
-    const { tree } = this.#document
-    const routes = listBelow(tree, 'gw', 'routes').map((one) => valueBelow(one, 'name'))
+    const { routes = [], aliases } = namesIn(valueBelow(this.#document.tree, 'gw'))
     if (routes.includes(name)) return name
-    const aliases = valueBelow(tree, 'gw', 'aliases')
-    return isRecord(aliases) && Object.hasOwn(aliases, name) ? textOf(aliases[name]) : undefined
+    return Object.hasOwn(aliases, name) ? aliases[name] : undefined
   }
 
   get known(): readonly { readonly id: string; readonly hash: string }[] {
