@@ -18,6 +18,8 @@ export interface Subject {
   readonly model: string
   /** Aborts the calls when the client leaves. */
   readonly signal?: AbortSignal | undefined
+  /** Monotonic deadline of the request; a verdict on the input is not awaited longer. */
+  readonly totalAt?: number
 }
 
 export type Verdict =

@@ -9,6 +9,9 @@ import { webhook } from './webhook.ts'
 
 export type GuardrailSection = Section['guardrails'][number]
 
+/** Readers of an answer have their own deadline, and end the reading themselves. */
+const NO_BOUNDS: Pick<Subject, 'signal' | 'totalAt'> = {}
+
 const PROTOCOLS: Readonly<Record<GuardrailSection['protocol'], Protocol>> = { webhook, litellm }
 
 /** A verdict for the trace. */
@@ -92,12 +95,9 @@ export class Guard {
     const { path, body } = protocol.write(side, texts, subject)
     const read = (answer: unknown) => protocol.read(side, answer, texts.length)
     const length = texts.reduce((sum, { text }) => sum + text.length, 0)
-    return await this.#sidecar.ask(
-      path,
-      { body, length },
-      read,
-      side === 'input' ? subject.signal : undefined,
-    )
+    const { signal, totalAt = Number.POSITIVE_INFINITY } = side === 'input' ? subject : NO_BOUNDS
+    const msMax = Math.ceil(Math.max(1, totalAt - this.#clock.now()))
+    return await this.#sidecar.ask(path, { body, length }, read, { msMax, leaving: signal })
   }
 
   /** The error for a request now, if the sidecar is unreachable and `on_error` is block. */

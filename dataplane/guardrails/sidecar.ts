@@ -43,9 +43,9 @@ export class Sidecar {
     path: string,
     { body, length }: { readonly body: object; readonly length: number },
     read: (answer: unknown) => T | undefined,
-    leaving?: AbortSignal,
+    { msMax, leaving }: { readonly msMax: number; readonly leaving: AbortSignal | undefined },
   ): Promise<T> {
-    const { timeoutMs } = this.#place
+    const timeoutMs = Math.min(this.#place.timeoutMs, msMax)
     const written = await writtenJson(body, length)
     const question = async (signal: AbortSignal) => {
       const answer = read(await this.#post(path, written, signal))

@@ -1,4 +1,4 @@
-/** The timeout of a request also limits what it asks of an upstream besides a model. */
+/** The timeout of a request also limits what it asks besides a model: an upstream's other answers, and guardrails. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,8 +18,14 @@ const server = createServer(answer)
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-/** Without the timeout of the request, such a question may take 30 s. */
+/** Without the timeout of the request, such a question takes 30 s. */
 const MS_MAX = 20_000
+
+const GUARDS = [
+  { name: 'blocking' },
+  { name: 'beside', parallel: true },
+  { name: 'allowing', on_error: 'allow' },
+] as const
 
 const front = await startFront({
   gateway: { request_timeout_seconds: 2 },
@@ -30,7 +36,11 @@ const front = await startFront({
   routes: [
     { name: 'kept', strategy: 'single', primary: 'keeper' },
     { name: 'counted', strategy: 'single', primary: 'claude' },
+    ...GUARDS.map(({ name }) => {
+      return { name, strategy: 'single', primary: 'claude', guardrails: [name] }
+    }),
   ],
+  guardrails: GUARDS.map((guard) => ({ ...guard, endpoint, stage: 'input', timeout_ms: 30_000 })),
 })
 after(async () => {
   await front.process.stop()
@@ -45,7 +55,8 @@ async function ask(method: string, path: string, body?: object) {
     headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  const heard = await response.json()
+  // biome-ignore lint/suspicious/noExplicitAny: each path has another answer.
+  const heard: any = await response.json()
   return { status: response.status, heard, ms: performance.now() - begun }
 }
 
@@ -70,3 +81,14 @@ test('the gateway counts tokens itself if the upstream does not count in time', 
   assert.ok(counted.heard.input_tokens > 0)
   assert.ok(counted.ms < MS_MAX, `it took ${counted.ms} ms`)
 })
+
+for (const { name: model } of GUARDS) {
+  test(`a request ends when its timeout is over while its guardrail is silent: ${model}`, async () => {
+    const chat = { model, messages: [{ role: 'user', content: 'hi' }] }
+    const { status, heard, ms } = await ask('POST', '/v1/chat/completions', chat)
+    const expected =
+      model === 'allowing' ? [504, 'ERR_GW_PROXY_TIMEOUT'] : [503, 'ERR_GW_AUXILIARY_UNAVAILABLE']
+    assert.deepEqual([status, heard.error.code], expected)
+    assert.ok(ms < MS_MAX, `it took ${ms} ms`)
+  })
+}

@@ -124,12 +124,19 @@ function refusalIn({ refusal }: Hold, { journey, turn }: Attempts): GatewayError
 function waitBefore(next: Planned, attempts: Attempts): Promise<void> | undefined {
   const { asked, terms, journey, gateway } = attempts
   // An attempt that starts after the deadline would only count against the upstream's breaker.
-  if (gateway.clock.now() >= terms.totalAt) throw endOf('attempts_spent', attempts)
+  if (gateway.clock.now() >= terms.totalAt) throw lateEnd(attempts)
   if (next.elsewhere) journey.moves(next.candidate)
   const isPaused = next.repeat && !next.elsewhere
   const fetching = next.candidate.state.credential.renewed?.pending()
   if (!isPaused && fetching === undefined && !isForgotten(asked.request)) return undefined
   return waited(next.candidate, isPaused, attempts)
+}
+
+/** The last failure; 504 if the time was over before an upstream could be called. */
+function lateEnd(attempts: Attempts): GatewayError {
+  if (attempts.journey.last !== undefined) return endOf('attempts_spent', attempts)
+  const message = 'The request timeout was over before an upstream could be called.'
+  return new GatewayError('ERR_GW_PROXY_TIMEOUT', message)
 }
 
 /** Waits for the pause before a repeat, for a credential, and for the dropped tree of a body. */

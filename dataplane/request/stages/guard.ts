@@ -35,7 +35,7 @@ interface GuardedRequest {
   readonly presence: Presence
 }
 
-interface GuardAdmission extends Pick<Admission, 'caller' | 'route'> {
+interface GuardAdmission extends Pick<Admission, 'caller' | 'route' | 'totalAt'> {
   /** Names of the guardrails; absent: the guardrails of the route. */
   readonly guardrails?: readonly string[]
 }
@@ -49,7 +49,7 @@ export function guardrailsOf(asked: Route, serving: Route): readonly string[] {
 export async function guard(
   request: ModelRequest,
   { requestId, presence }: GuardedRequest,
-  { caller, route, guardrails = route.section.guardrails }: GuardAdmission,
+  { caller, route, totalAt, guardrails = route.section.guardrails }: GuardAdmission,
   { guards, note }: { readonly guards: Guards; readonly note: Note },
 ): Promise<Guarded> {
   requireTexts(request, route)
@@ -58,7 +58,7 @@ export async function guard(
   const leaving = new AbortController()
   const leave = () => leaving.abort()
   const { signal } = leaving
-  const subject = { requestId, tenant, key: key.record.id, model: route.name, signal }
+  const subject = { requestId, tenant, key: key.record.id, model: route.name, signal, totalAt }
   const isRead = chosen.some((one) => one.judges('input'))
   if (isRead && holdsTokens(request)) throw unread(route)
   const inspector = outputInspector(chosen, subject, note)

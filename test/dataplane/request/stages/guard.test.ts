@@ -38,7 +38,7 @@ function guarded(content: string, name = 'before') {
   const asked = guard(
     aRequest({ messages: [{ role: 'user', content }] }),
     { requestId: 'r', presence },
-    { caller: { key: KEY, tenant: 'acme' }, route },
+    { caller: { key: KEY, tenant: 'acme' }, route, totalAt: Number.POSITIVE_INFINITY },
     { guards: gateway.guards, note: (judgement) => void notes.push(judgement) },
   )
   return { asked, presence, notes }
