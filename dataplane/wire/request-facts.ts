@@ -44,6 +44,8 @@ export interface RequestFacts {
   readonly untranslated?: { readonly param: string; readonly message: string }
   /** Parts of the request that `body` omits, by the client's names; an upstream with the same wire gets them. */
   readonly dropped?: readonly string[] | undefined
+  /** Those of the omitted parameters that APIs of vendors may have, by the vendors' common names. */
+  readonly vendors?: Readonly<Record<string, unknown>> | undefined
   /** Those of the omitted parts that an upstream gets only if its settings allow them. */
   readonly unsent?: readonly AskedExtra[] | undefined
   /** Extras in the request, which an upstream has to allow. */

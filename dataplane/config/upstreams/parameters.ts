@@ -89,9 +89,19 @@ function sentOf(one: SetParameter, provider: UpstreamSection['provider']): SentM
       member,
     }))
   }
+  const made = vendorMember(one, provider)
+  return made === undefined ? [] : [made]
+}
+
+/** undefined if the provider's API has no such parameter. */
+export function vendorMember(
+  one: SetParameter,
+  provider: UpstreamSection['provider'],
+): SentMember | undefined {
+  const { name } = one
   const known = PROVIDER_FACTS[provider].parameters ?? {}
   const vendor = Object.hasOwn(known, name) ? known[name] : undefined
-  if (vendor === undefined) return []
+  if (vendor === undefined) return undefined
   const { below, as: member = name, isOfChats } = vendor
-  return [{ ...one, below, member, operations: isOfChats === true ? CHATS : TEXTS }]
+  return { ...one, below, member, operations: isOfChats === true ? CHATS : TEXTS }
 }

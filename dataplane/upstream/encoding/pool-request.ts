@@ -18,7 +18,7 @@ import { Unsupported } from '../../wire/unsupported.ts'
 import { salted } from '../credentials/caller.ts'
 import type { Target } from '../live/targets.ts'
 import { askingFor } from './asked-parameters.ts'
-import { withMembers } from './sent-members.ts'
+import { withMembers, withVendors } from './sent-members.ts'
 
 /** A request in an upstream's wire. */
 export interface Encoded<Upstream = UpstreamRequest> {
@@ -100,9 +100,10 @@ function encoded(
   for (let round = 1; ; round++) {
     try {
       refuseExtras(request, settings.provider, settings.allow)
-      const upstream = pair.encode(request, settings, maxTokens)
-      dropped = joined(dropped, upstream.lost)
-      return { request, upstream: salted(upstream, request, settings, caller), dropped, pair }
+      const made = pair.encode(request, settings, maxTokens)
+      const sent = withVendors(made, request, joined(dropped, made.lost), settings)
+      const upstream = salted(sent.upstream, request, settings, caller)
+      return { request, upstream, dropped: sent.dropped, pair }
     } catch (error) {
       if (error instanceof TooManyInputs && !error.isBeyond(inputsOf(request)))
         return { ...inCalls(request, error.most, encoding), dropped }

@@ -1,6 +1,6 @@
 /** Adds the members of a vendor that an upstream sets to the body that it gets. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { SentMember } from '../../config/upstreams/parameters.ts'
+import { type SentMember, vendorMember } from '../../config/upstreams/parameters.ts'
 import { editedBody, editMembers } from '../../json/edit.ts'
 import type { Span } from '../../json/found.ts'
 import { MembersScan } from '../../json/members.ts'
@@ -28,7 +28,29 @@ export function withMembers(
   if (parameters === undefined || operation === 'transcription' || below !== undefined)
     return { upstream }
   const { sent } = parameters
-  const wanted = sent.filter(({ operations }) => operations?.includes(operation) !== false)
+  return added(
+    upstream,
+    sent.filter(({ operations }) => operations?.includes(operation) !== false),
+  )
+}
+
+/** Parameters of the client that the inner form lacks, if the API of the upstream has them. */
+export function withVendors(
+  upstream: UpstreamRequest,
+  { vendors = {} }: Pick<ModelRequest, 'vendors'>,
+  dropped: readonly string[] | undefined,
+  { section, capabilities }: Pick<UpstreamSettings, 'section' | 'capabilities'>,
+): { readonly upstream: UpstreamRequest; readonly dropped: readonly string[] | undefined } {
+  const wanted = Object.entries(vendors).flatMap(([name, value]) => {
+    if (dropped?.includes(name) !== true || capabilities.refused?.includes(name)) return []
+    return vendorMember({ name, value, isForced: false }, section.provider) ?? []
+  })
+  if (wanted.length === 0) return { upstream, dropped }
+  const left = dropped?.filter((name) => !wanted.some((one) => one.name === name))
+  return { ...added(upstream, wanted), dropped: left?.length === 0 ? undefined : left }
+}
+
+function added(upstream: UpstreamRequest, wanted: readonly SentMember[]): WithMembers {
   if (wanted.length === 0) return { upstream }
   const { body } = upstream
   if (body instanceof Unwritten || body.length > AT_ONCE_BYTES) {
