@@ -40,12 +40,18 @@ function routesOf({ metrics, active }: Gateway) {
   }
   for (const [{ route }, { value }] of metrics.inFlight.entries())
     routes.at(route).in_flight += value
-  for (const [{ route }, { value }] of metrics.tokens.entries()) routes.at(route).tokens += value
+  for (const [{ route, kind }, { value }] of metrics.tokens.entries())
+    if (isWhole(kind)) routes.at(route).tokens += value
   for (const [{ route, reason = '' }, { value }] of metrics.overflow.entries())
     addTo(routes.at(route).overflow, reason, value)
   for (const [{ route }, { counts }] of metrics.firstToken.entries())
     addCounts(routes.at(route).first_tokens, counts)
   return routes.list()
+}
+
+/** The other kinds are parts of these. */
+function isWhole(kind: string | undefined): boolean {
+  return kind === 'prompt' || kind === 'completion'
 }
 
 /** Refused by a limit or a budget of the gateway, without an attempt. */
@@ -72,8 +78,8 @@ function upstreamsOf({ metrics, active }: Gateway) {
     sum.attempts += value
     addTo(sum.outcomes, outcome, value)
   }
-  for (const [{ upstream }, { value }] of metrics.tokens.entries())
-    upstreams.at(upstream).tokens += value
+  for (const [{ upstream, kind }, { value }] of metrics.tokens.entries())
+    if (isWhole(kind)) upstreams.at(upstream).tokens += value
   for (const [{ upstream }, { counts }] of metrics.firstToken.entries())
     addCounts(upstreams.at(upstream).first_tokens, counts)
   return upstreams.list()

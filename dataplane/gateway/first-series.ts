@@ -34,7 +34,12 @@ export function beginSeries(metrics: Metrics, snapshot: SeriesSource): void {
   for (const name of upstreams.keys()) beginUpstream(metrics, name, outcomes)
   for (const { name, section: route } of routes.values()) {
     for (const reason of spilling(route)) metrics.overflow.at(name, reason)
-    if ((route.slo ?? section.slo) !== undefined) metrics.sloBreaches.at(name)
+    const hasObjective = (route.slo ?? section.slo) !== undefined
+    if (hasObjective) metrics.sloBreaches.at(name)
+    for (const good of ['true', 'false']) {
+      metrics.sloRequests.at(name, 'errors', good)
+      if (hasObjective) metrics.sloRequests.at(name, 'ttft', good)
+    }
     for (const why of route.rollout === undefined ? [] : MEASURES)
       metrics.rolloutBacks.at(name, why)
   }

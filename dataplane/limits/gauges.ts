@@ -1,6 +1,8 @@
 /** Updates the gauges of budgets at each scrape. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from '../accounts/holders.ts'
+import type { BudgetFigure } from '../accounts/store.ts'
+import { dayOf, monthOf } from '../accounts/windows.ts'
 import type { Snapshot } from '../config/snapshot.ts'
 import { beginAlerts } from './alerts/alert-series.ts'
 import { knownTenants } from './known-tenants.ts'
@@ -36,9 +38,15 @@ export function showBudgetsAtScrapes(gateway: ShownLimits): void {
     })
     return within(WAIT_MS, asking)
   }
-  const { budgetTokens, budgetSpend, limitTokens, limitSpend, limitUsed } = gateway.metrics
-  for (const family of [budgetTokens, budgetSpend, limitTokens, limitSpend, limitUsed])
-    family.collect = collect
+  const { metrics } = gateway
+  const { limitTokens, limitSpend, limitUsed } = metrics
+  const { budgetStart, budgetEnd } = metrics
+  const families = [
+    ...ofTokens(metrics),
+    ...ofSpend(metrics),
+    ...[budgetStart, budgetEnd, limitTokens, limitSpend, limitUsed],
+  ]
+  for (const family of families) family.collect = collect
 }
 
 async function showBudgets(gateway: ShownLimits): Promise<void> {
@@ -103,8 +111,17 @@ async function show(
   const { active, store, metrics } = gateway
   const rules = active.snapshot.limits.rules.of(tenant, key)
   const { tokens, spend, scoped = [] } = await store.read(tenant, rules, ageMs)
-  if (tokens !== undefined) metrics.budgetTokens.at(tenant, 'day').value = tokens.settled
-  if (spend !== undefined) metrics.budgetSpend.at(tenant, 'month').value = spend.settled / 1e9
+  const { budgetTokens, budgetTokensLimit, budgetSpend, budgetSpendLimit } = metrics
+  if (tokens !== undefined) {
+    budgetTokens.at(tenant, 'day').value = tokens.settled
+    budgetTokensLimit.at(tenant, 'day').value = tokens.limit
+    showWindow(tenant, 'day', tokens, metrics)
+  }
+  if (spend !== undefined) {
+    budgetSpend.at(tenant, 'month').value = spend.settled / 1e9
+    budgetSpendLimit.at(tenant, 'month').value = spend.limit / 1e9
+    showWindow(tenant, 'month', spend, metrics)
+  }
   for (const { scope, tokens: day, spend: month } of scoped) {
     const budget = labelOf(scope)
     if (day !== undefined) metrics.scopedBudgetTokens.at(budget, 'day').value = day.settled
@@ -112,6 +129,17 @@ async function show(
       metrics.scopedBudgetSpend.at(budget, 'month').value = month.settled / 1e9
     }
   }
+}
+
+function showWindow(
+  tenant: string,
+  window: 'day' | 'month',
+  { resetsAt }: BudgetFigure,
+  { budgetStart, budgetEnd }: ShownLimits['metrics'],
+): void {
+  const startsAt = (window === 'day' ? dayOf : monthOf)(resetsAt - 1).startsAt
+  budgetStart.at(tenant, window).value = startsAt / 1000
+  budgetEnd.at(tenant, window).value = resetsAt / 1000
 }
 
 async function within(ms: number, asking: Promise<void>): Promise<void> {
@@ -134,14 +162,28 @@ function forgetRemoved({ active, metrics }: ShownLimits): void {
   const { budgets } = active.snapshot.section
   const withTokens = budgets.filter(({ tokens_per_day }) => tokens_per_day !== undefined)
   const withSpend = budgets.filter(({ spend_per_month_usd }) => spend_per_month_usd !== undefined)
-  metrics.budgetTokens.retain('tenant', isHolder(withTokens, budgets))
-  metrics.budgetSpend.retain('tenant', isHolder(withSpend, budgets))
+  const hasTokens = isHolder(withTokens, budgets)
+  const hasSpend = isHolder(withSpend, budgets)
+  for (const family of ofTokens(metrics)) family.retain('tenant', hasTokens)
+  for (const family of ofSpend(metrics)) family.retain('tenant', hasSpend)
+  for (const family of [metrics.budgetStart, metrics.budgetEnd]) {
+    family.retain('tenant', (tenant) => hasTokens(tenant) || hasSpend(tenant))
+    family.retain('window', (window) => (window === 'day' ? withTokens : withSpend).length > 0)
+  }
   const scopes = (some: typeof budgets) =>
     new Set(some.flatMap((one) => scopeOf(one) ?? []).map((scope) => labelOf(scope)))
   const tokenScopes = scopes(withTokens)
   const spendScopes = scopes(withSpend)
   metrics.scopedBudgetTokens.retain('budget', (label) => tokenScopes.has(label))
   metrics.scopedBudgetSpend.retain('budget', (label) => spendScopes.has(label))
+}
+
+function ofTokens({ budgetTokens, budgetTokensLimit }: ShownLimits['metrics']) {
+  return [budgetTokens, budgetTokensLimit]
+}
+
+function ofSpend({ budgetSpend, budgetSpendLimit }: ShownLimits['metrics']) {
+  return [budgetSpend, budgetSpendLimit]
 }
 
 /** Whether a budget among `some` applies to the tenant: its own of `all`, or if it has none, the one for each tenant. */

@@ -34,6 +34,10 @@ export function createAdminListeners(administered: Administered, isPod: boolean)
     sample: () => sampleOf(administered),
     isEnding: () => administered.gateway.draining,
   })
+  const { consoleViewers } = administered.gateway.metrics
+  consoleViewers.collect = () => {
+    consoleViewers.at().value = feed.viewers
+  }
   const open = (door: AdminAccess) => {
     const server = createAdminServer(administered, door, feed)
     servers.push(server)

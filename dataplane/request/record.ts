@@ -25,6 +25,7 @@ export function record({ trace, left, isLogged }: Ended, recorder: Recorder): vo
   } else if (trace.stream === true && trace.attempts.length > 0) {
     objectives.ended(route, duration_ms)
   }
+  countErrors(trace, left, metrics)
   const first = trace.attempts[0]
   if (first !== undefined) {
     const ownMs = first.started_ms - trace.body_ms - waitedMs(trace, first.started_ms)
@@ -35,6 +36,14 @@ export function record({ trace, left, isLogged }: Ended, recorder: Recorder): vo
   history.tally.add(trace, left)
   traces.add(trace)
   if (isLogged) log.request(trace)
+}
+
+/** Refusals that are not the gateway's fault meet no objective, and neither do answers that their client left. */
+function countErrors({ route, status, attempts }: Trace, left: boolean, metrics: Metrics): void {
+  if (route === 'none') return
+  const isBad = status >= 500 || (status === 499 && !left)
+  if (isBad || (attempts.length > 0 && status !== 499))
+    metrics.sloRequests.at(route, 'errors', String(!isBad)).value++
 }
 
 /** Adds exemplars to the histograms of times, which link to an exported trace. */

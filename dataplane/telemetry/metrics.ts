@@ -2,10 +2,8 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { counter, createFamily, gauge, histogram, nanos } from './metric-row.ts'
 import type { Histogram, Numbers } from './series.ts'
-import { LIMIT_METRICS, STORE_METRICS } from './store-metrics.ts'
+import { BUDGET_METRICS, LIMIT_METRICS, STORE_METRICS } from './store-metrics.ts'
 import { CREDENTIAL_METRICS, ROLLOUT_METRICS, WAITING_METRICS } from './upstream-metrics.ts'
-
-const OF_GROUPS = 'Settled in the window, of a group or a key.'
 
 export const METRICS = {
   requests: counter('gw_requests_total', 'Answered requests.', 'route', 'upstream', 'status'),
@@ -36,6 +34,13 @@ export const METRICS = {
     'gw_ttft_slo_breaches_total',
     'How often an objective for the time to first token began to be missed.',
     'route',
+  ),
+  sloRequests: counter(
+    'gw_slo_requests_total',
+    'Requests that met (good) or missed an objective: ttft, streams by their first token; errors, by status.',
+    'route',
+    'slo',
+    'good',
   ),
   overhead: histogram(
     'gw_overhead_seconds',
@@ -115,7 +120,13 @@ export const METRICS = {
     'Stream events without valid JSON that were passed on.',
     'upstream',
   ),
-  tokens: counter('gw_tokens_total', 'Tokens of answered requests.', 'route', 'upstream', 'kind'),
+  tokens: counter(
+    'gw_tokens_total',
+    'Tokens of answered requests; cache_read and cache_write are parts of prompt, reasoning of completion.',
+    'route',
+    'upstream',
+    'kind',
+  ),
   /** Cells hold nano-dollars. */
   cost: nanos('gw_cost_usd_total', 'USD settled, by the price list.', 'route', 'upstream'),
   tenantCost: nanos('gw_tenant_cost_usd_total', 'USD settled, by the price list.', 'tenant'),
@@ -157,24 +168,7 @@ export const METRICS = {
     'tenant',
     'route',
   ),
-  budgetTokens: gauge('gw_budget_tokens_used', 'Tokens settled in the window.', 'tenant', 'window'),
-  budgetSpend: gauge('gw_budget_spend_usd', 'USD settled in the window.', 'tenant', 'window'),
-  budgetAlerts: counter(
-    'gw_budget_alerts_total',
-    'Thresholds reached.',
-    'tenant',
-    'window',
-    'threshold',
-  ),
-  scopedBudgetTokens: gauge('gw_scoped_budget_tokens_used', OF_GROUPS, 'budget', 'window'),
-  scopedBudgetSpend: gauge('gw_scoped_budget_spend_usd', OF_GROUPS, 'budget', 'window'),
-  scopedBudgetAlerts: counter(
-    'gw_scoped_budget_alerts_total',
-    'Thresholds reached, of a group, a key or a limit.',
-    'budget',
-    'window',
-    'threshold',
-  ),
+  ...BUDGET_METRICS,
   alertsDropped: counter('gw_alerts_dropped_total', 'Alerts no webhook took.', 'reason'),
   infraCost: counter(
     'gw_infra_cost_usd_total',
@@ -212,6 +206,7 @@ export const METRICS = {
     'kind',
     'name',
   ),
+  consoleViewers: gauge('gw_console_viewers', 'Pages of the console that get live samples.'),
   usageFolded: counter(
     'gw_usage_folded_total',
     'Attempts, or rows of the shared store, that count as other because their hour has too many rows.',

@@ -96,7 +96,10 @@ export class Objectives implements Deadline {
   }
 
   #add(route: string, watched: Watched, durationMs: number): void {
-    const now = this.#options.clock.now()
+    const { clock, metrics } = this.#options
+    const now = clock.now()
+    const isGood = durationMs <= watched.settings.ttft_p95_ms
+    metrics.sloRequests.at(route, 'ttft', String(isGood)).value++
     const turned = watched.window.turn(now)
     watched.window.add(durationMs, now)
     this.#judge(route, watched, turned)

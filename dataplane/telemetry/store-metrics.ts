@@ -1,4 +1,4 @@
-/** The metrics of the shared store, of its slices, and of `limits[]`. */
+/** The metrics of the shared store, of its slices, of budgets, and of `limits[]`. */
 import { counter, gauge } from './metric-row.ts'
 
 export const STORE_METRICS = {
@@ -67,5 +67,50 @@ export const LIMIT_METRICS = {
     'limit',
     'counter',
     'window',
+  ),
+} as const
+
+const OF_GROUPS = 'Settled in the window, of a group or a key.'
+const OF_TENANTS = ['tenant', 'window'] as const
+
+/** Every replica shows the same values, because they are those of the store. */
+export const BUDGET_METRICS = {
+  budgetTokens: gauge('gw_budget_tokens_used', 'Tokens settled in the window.', ...OF_TENANTS),
+  budgetSpend: gauge('gw_budget_spend_usd', 'USD settled in the window.', ...OF_TENANTS),
+  budgetTokensLimit: gauge(
+    'gw_budget_limit_tokens',
+    'Tokens that the budget allows in the window.',
+    ...OF_TENANTS,
+  ),
+  budgetSpendLimit: gauge(
+    'gw_budget_limit_usd',
+    'USD that the budget allows in the window.',
+    ...OF_TENANTS,
+  ),
+  budgetStart: gauge(
+    'gw_budget_window_start_timestamp_seconds',
+    'When the window of the budget began.',
+    ...OF_TENANTS,
+  ),
+  budgetEnd: gauge(
+    'gw_budget_window_end_timestamp_seconds',
+    'When the window of the budget ends.',
+    ...OF_TENANTS,
+  ),
+  budgetAlerts: counter(
+    'gw_budget_alerts_total',
+    'Thresholds reached.',
+    'tenant',
+    'window',
+    'threshold',
+  ),
+  scopedBudgetTokens: gauge('gw_scoped_budget_tokens_used', OF_GROUPS, 'budget', 'window'),
+  scopedBudgetSpend: gauge('gw_scoped_budget_spend_usd', OF_GROUPS, 'budget', 'window'),
+  scopedBudgetAlerts: counter(
+    'gw_scoped_budget_alerts_total',
+    'Thresholds reached, of a group, a key or a limit.',
+    'budget',
+    'window',
+    'threshold',
   ),
 } as const

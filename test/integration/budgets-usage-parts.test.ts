@@ -1,4 +1,4 @@
-/** Partial usage from an upstream, or only one of its halves, is charged in full. */
+/** Partial usage from an upstream, or only one of its halves, is charged in full; parts of a half are counted apart. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { event, type Reply, startUpstream, whole } from '../helpers/fake-upstream.ts'
@@ -66,4 +66,27 @@ test('a stream that reports only its prompt is also charged for its content', as
   }
   const { tokens, isEstimated } = await charged(reply, { model: 'runtime', stream: true })
   assert.deepEqual([tokens, isEstimated], [16, true])
+})
+
+test('tokens of caches and of thinking are counted as parts of the prompt and of the completion', async () => {
+  const usage = {
+    prompt_tokens: 70,
+    completion_tokens: 30,
+    prompt_tokens_details: { cached_tokens: 40, cache_write_tokens: 20 },
+    completion_tokens_details: { reasoning_tokens: 10 },
+  }
+  const value = (kind: string) =>
+    front.value(`gw_tokens_total{route="runtime",upstream="runtime",kind="${kind}"}`)
+  const kinds = ['prompt', 'completion', 'cache_read', 'cache_write', 'reasoning']
+  const counts = () => Promise.all(kinds.map(value))
+  const shown = async () => (await front.admin('/activity')).routes[0].tokens
+  const [before, total] = [await counts(), await shown()]
+  const { tokens } = await charged(whole('Hi', usage), { model: 'runtime' })
+  assert.equal(tokens, 100)
+  const after = await counts()
+  assert.deepEqual(
+    after.map((count, index) => count - (before[index] ?? 0)),
+    [70, 30, 40, 20, 10],
+  )
+  assert.equal((await shown()) - total, 100, 'the total counts no token twice')
 })

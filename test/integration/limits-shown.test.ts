@@ -93,6 +93,20 @@ test('GET /limits/{tenant} shows each limit with its used, held and remaining am
   const series = await front.series()
   assert.equal(series.get('gw_budget_tokens_used{tenant="acme",window="day"}'), 20)
   assert.equal(series.get('gw_budget_spend_usd{tenant="acme",window="month"}'), 0.000_26)
+  assert.equal(series.get('gw_budget_limit_tokens{tenant="acme",window="day"}'), 5000)
+  assert.equal(series.get('gw_budget_limit_usd{tenant="acme",window="month"}'), 12.5)
+  const [day, month] = [new Date(ends.day), new Date(ends.month)]
+  const starts = {
+    day: day.getTime() - 86_400_000,
+    month: Date.UTC(month.getUTCFullYear(), month.getUTCMonth() - 1, 1),
+  }
+  for (const window of ['day', 'month'] as const) {
+    const labels = `{tenant="acme",window="${window}"}`
+    const at = (edge: string) => series.get(`gw_budget_window_${edge}_timestamp_seconds${labels}`)
+    assert.equal(at('start'), starts[window] / 1000)
+    assert.equal(at('end'), Date.parse(ends[window]) / 1000)
+  }
+  assert.ok(![...series.keys()].some((name) => /^gw_budget_.*tenant="rated"/.test(name)))
 })
 
 test('GET /limits/{tenant} omits limits that a tenant does not have', async () => {

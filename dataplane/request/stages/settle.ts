@@ -50,6 +50,7 @@ export function settle(
   return charges.map(({ attempt, usage }) => {
     tokens.at(route.name, attempt.upstream, 'prompt').value += usage.promptTokens
     tokens.at(route.name, attempt.upstream, 'completion').value += usage.completionTokens
+    countParts(tokens, route.name, attempt.upstream, usage)
     // The estimate does not include the passages.
     if (estimated !== undefined && !usage.estimated)
       lane.learnt?.note(request, estimated, usage.promptTokens - meter.addedTokens)
@@ -66,6 +67,18 @@ export function settle(
     }
     return { attempt: attempt.index, usage, nanos, caches }
   })
+}
+
+/** Parts of the prompt and the completion; a series begins with its first tokens. */
+function countParts(
+  tokens: Charger['metrics']['tokens'],
+  route: string,
+  upstream: string,
+  { cachedTokens, cacheWriteTokens = 0, reasoningTokens }: Usage,
+): void {
+  if (cachedTokens > 0) tokens.at(route, upstream, 'cache_read').value += cachedTokens
+  if (cacheWriteTokens > 0) tokens.at(route, upstream, 'cache_write').value += cacheWriteTokens
+  if (reasoningTokens > 0) tokens.at(route, upstream, 'reasoning').value += reasoningTokens
 }
 
 /**

@@ -62,3 +62,24 @@ test('a stream that was cut after its first content is counted by who cut it', (
   assert.equal(gateway.metrics.streamAborted.at('upstream').value, 2)
   assert.equal(gateway.metrics.firstToken.at('chat', 'none').sum, 0.12)
 })
+
+test('requests that failed at the gateway or an upstream miss the objective of errors', () => {
+  const { gateway } = assemble()
+  const ended = (fields: Partial<Trace>, left = false) =>
+    record({ trace: aTrace(fields), left, isLogged: false }, gateway)
+  const attempts = [attempt]
+  const counted = () =>
+    ['true', 'false'].map((good) => gateway.metrics.sloRequests.at('chat', 'errors', good).value)
+  ended({ status: 200, attempts })
+  ended({ status: 400, attempts })
+  assert.deepEqual(counted(), [2, 0])
+  ended({ status: 502, attempts })
+  ended({ status: 503 })
+  ended({ status: 499, attempts, ttft_ms: 4 })
+  assert.deepEqual(counted(), [2, 3])
+  ended({ status: 429 })
+  ended({ status: 499, attempts, ttft_ms: 4 }, true)
+  ended({ status: 401, route: 'none' })
+  assert.deepEqual(counted(), [2, 3])
+  assert.equal(gateway.metrics.sloRequests.size, 1)
+})

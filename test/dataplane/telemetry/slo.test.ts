@@ -189,3 +189,20 @@ test('a changed objective starts again, an unchanged one continues, a removed on
     ['kept', 'changed'],
   )
 })
+
+test('every stream of a route with an objective counts as good or bad, exactly at its target', () => {
+  const one = watching({ chat: TARGET, other: undefined })
+  one.met(200, 7)
+  one.met(200.1, 2)
+  one.met(900, 5, 'other')
+  one.objectives.ended('chat', 100)
+  one.objectives.ended('chat', 900)
+  const counted = [...one.metrics.sloRequests.entries()].map(([labels, { value }]) => ({
+    ...labels,
+    value,
+  }))
+  assert.deepEqual(counted, [
+    { route: 'chat', slo: 'ttft', good: 'true', value: 7 },
+    { route: 'chat', slo: 'ttft', good: 'false', value: 3 },
+  ])
+})

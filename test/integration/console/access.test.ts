@@ -104,6 +104,7 @@ test('the stream sends samples of status and counters, and refuses more than twe
   const viewers = await Promise.all(
     Array.from({ length: VIEWERS_MAX }, () => ask('/console/events', adminHeaders)),
   )
+  assert.equal(await front.value('gw_console_viewers'), VIEWERS_MAX)
   const refused = await ask('/console/events', adminHeaders)
   assert.equal(refused.statusCode, 503)
   assert.match(String(await bodyOf(refused)), /20 viewers already/)
