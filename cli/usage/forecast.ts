@@ -70,7 +70,8 @@ function forecastOf(tenant: string, budget: string, facts: Budget, now: number):
   return {
     ...about,
     pace: used / limit / elapsed,
-    at_end: used / elapsed,
+    // Tokens are whole.
+    at_end: budget.includes('tokens') ? Math.round(used / elapsed) : used / elapsed,
     spent_at: spentAt < end ? new Date(spentAt).toISOString() : null,
   }
 }

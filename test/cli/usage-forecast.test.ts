@@ -40,6 +40,14 @@ test('a budget shows its pace, the end of its window and when it will be spent',
   )
 })
 
+test('tokens at the end of a window are a whole number, and money is not', () => {
+  const later = NOW + 5 * 3_600_000
+  const figures = { tokens_per_day: day(15), spend_per_month_usd: month('0.1') }
+  const [tokens, money] = forecastsOf([{ total: 1, tenants: [{ tenant: 'a', ...figures }] }], later)
+  assert.equal(tokens?.at_end, 21, '15 in 17 of 24 hours')
+  assert.ok(!Number.isInteger(money?.at_end))
+})
+
 test('what is spent, what is untouched and what has hardly begun foretell nothing', () => {
   const early = Date.parse('2026-11-08T00:01:00Z')
   const of = (used: number, now: number) =>

@@ -98,7 +98,9 @@ function eventOf(
     price: listedPrice(limits.prices.get(model ?? ''), usage.input_tokens),
     tags: tagsIn(trace.tags),
     duration_ms: whole((isLast ? trace.duration_ms : attempt.ended_ms) - attempt.started_ms),
-    ttft_ms: isLast && trace.ttft_ms !== undefined ? whole(trace.ttft_ms) : null,
+    // The trace measures from the arrival of the request, an event from the beginning of the attempt.
+    ttft_ms:
+      isLast && trace.ttft_ms !== undefined ? whole(trace.ttft_ms - attempt.started_ms) : null,
     trace_id: trace.trace_id ?? null,
   }
   return { id: `${trace.request_id}.${index + 1}`, time: trace.time, facts }

@@ -60,7 +60,7 @@ test('an attempt with usage has an event with an id, and one without has none', 
       ...{ estimated: false, cost_nano_usd: 91_000, price: null },
       ...{ cache_gain_nano_usd: 0, cache_surcharge_nano_usd: 0 },
       tags: { team: 'blue', feature: 'search' },
-      ...{ duration_ms: 28, ttft_ms: 20, trace_id: TRACE_ID },
+      ...{ duration_ms: 28, ttft_ms: 8, trace_id: TRACE_ID },
     },
   })
 })
