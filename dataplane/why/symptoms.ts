@@ -84,16 +84,36 @@ function shareOf(run: readonly FactRequest[], fault: FaultKind, facts: IncidentF
   const [last] = run
   const first = run.at(-1)
   if (last === undefined || first === undefined) return 0
-  const counted = flowOf(last.route, facts)?.minutes.filter(
-    ({ at }) => at + MINUTE_MS > first.at && at <= last.at,
-  )
+  const flow = flowOf(last.route, facts)
+  const counted = flow?.minutes.filter(({ at }) => at + MINUTE_MS > first.at && at <= last.at)
   const share = counted && shareIn(counted, fault)
-  if (share !== undefined) return share
+  if (flow !== undefined && share !== undefined) return share * partOf(run, fault, flow, facts)
   const beside = facts.requests.filter(
     (one) =>
       one.route === last.route && one.at >= first.at && one.at <= last.at && isAsked(one, facts),
   )
   return run.length / Math.max(1, beside.length)
+}
+
+/** The history counts failures by fault alone. The run is its part of those that are remembered. */
+function partOf(
+  run: readonly FactRequest[],
+  fault: FaultKind,
+  { by, name }: Flow,
+  facts: IncidentFacts,
+): number {
+  const [last] = run
+  const first = run.at(-1)
+  if (last === undefined || first === undefined) return 1
+  const alike = facts.requests.filter(
+    (one) =>
+      (by === 'tenant' ? one.tenant : one.route) === name &&
+      one.at >= first.at &&
+      one.at <= last.at &&
+      isFailed(one) &&
+      faultOf(one) === fault,
+  )
+  return run.length / Math.max(run.length, alike.length)
 }
 
 function shareIn(minutes: readonly Minute[], fault: FaultKind): number | undefined {

@@ -651,3 +651,23 @@ test('an incident of last night is explained by the history, although the gatewa
     /^From 14:05:00 to 14:08:00 upstreams or the gateway failed 50 % of requests to chat: upstream llama opened its breaker/,
   )
 })
+
+test('two kinds of failures by one fault share what the history counts, by those that are remembered', () => {
+  const minutes = Array.from({ length: 30 }, (_, minute) => ({
+    at: T0 + minute * 60_000,
+    requests: 100,
+    client: 40,
+    limit: 0,
+    upstream: 0,
+    gateway: 0,
+  }))
+  const mixed = every([10, 30], (at, index) =>
+    index % 4 === 0
+      ? request(at, { status: 400, code: 'ERR_GW_INVALID_REQUEST' })
+      : request(at, { status: 403, code: 'ERR_GW_AUTH_SCOPE_DENIED' }),
+  )
+  const flows = [{ by: 'route', name: 'chat', minutes }] as const
+  const { sentences } = reasonsIn(facts({ requests: mixed, flows }))
+  assert.match(sentences[0] ?? '', /chat answers 403 for 31 % of requests/)
+  assert.match(sentences[1] ?? '', /chat answers 400 for 11 % of requests/)
+})
