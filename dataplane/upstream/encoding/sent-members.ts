@@ -37,10 +37,11 @@ export function withMembers(
 /** Parameters of the client that the inner form lacks, if the API of the upstream has them. */
 export function withVendors(
   upstream: UpstreamRequest,
-  { vendors = {} }: Pick<ModelRequest, 'vendors'>,
+  { vendors }: Pick<ModelRequest, 'vendors'>,
   dropped: readonly string[] | undefined,
   { section, capabilities }: Pick<UpstreamSettings, 'section' | 'capabilities'>,
 ): { readonly upstream: UpstreamRequest; readonly dropped: readonly string[] | undefined } {
+  if (vendors === undefined) return { upstream, dropped }
   const wanted = Object.entries(vendors).flatMap(([name, value]) => {
     if (dropped?.includes(name) !== true || capabilities.refused?.includes(name)) return []
     return vendorMember({ name, value, isForced: false }, section.provider) ?? []
