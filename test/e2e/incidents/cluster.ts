@@ -1,4 +1,5 @@
 /** Incidents that the objects of the cluster show: Secrets, edits, rolls, quotas, Redis, the operator. */
+import { until } from '../../helpers/until.ts'
 import { containerProcess } from '../node/containers.ts'
 import { killQuietly } from '../node/daemons.ts'
 import { clientPod } from '../objects.ts'
@@ -25,7 +26,13 @@ export const CLUSTER: readonly Incident[] = [
     names: /secret:explained-hosted\/key.*Kubernetes refuses an object \(.*lacks the label owner/,
     async lift({ kubectl, secret }) {
       await kubectl('delete', 'validatingadmissionpolicybinding,validatingadmissionpolicy', 'owned')
-      await secret(true)
+      // The API server enforces it a moment longer.
+      const isMade = () =>
+        secret(true).then(
+          () => true,
+          () => false,
+        )
+      await until('the Secret is allowed', isMade)
     },
   },
   {
