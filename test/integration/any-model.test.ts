@@ -32,8 +32,16 @@ const front = await startFront({
     { name: 'open', strategy: 'single', primary: 'open' },
     { name: 'some', strategy: 'single', primary: 'some' },
     { name: 'safe', strategy: 'primary_with_fallback', primary: 'some', fallback: ['fixed'] },
+    { name: 'mixed', strategy: 'primary_with_fallback', primary: 'fixed', fallback: ['some'] },
+    { name: 'group', strategy: 'single', upstreams: ['fixed'], fallback: [{ route: 'some' }] },
   ],
-  aliases: { 'open/*': 'open', 'gpt-*': 'some', 'safe/*': 'safe', o3: 'some' },
+  aliases: {
+    'open/*': 'open',
+    'gpt-*': 'some',
+    'safe/*': 'safe',
+    o3: 'some',
+    mix: 'mixed',
+  },
   pricing: [
     { model: 'vendor/*', input: 1, output: 1 },
     { model: 'vendor/dear*', input: 1000, output: 1000 },
@@ -102,6 +110,15 @@ test('a model that no upstream takes, and a text that is no name, are not found 
   assert.match(error.message, /no name of a model: it may have at most 255 letters, digits and/)
 })
 
+test('a route with a fixed model serves its own name and aliases, regardless of the models of its fallbacks', async () => {
+  for (const name of ['mixed', 'mix', 'group']) {
+    const { status } = await ask(name)
+    assert.deepEqual([name, status, lastModel()], [name, 200, 'fixed-model'])
+  }
+  // No request begins at a fallback.
+  assert.equal((await ask('safe')).status, 404)
+})
+
 test('a fallback that has a fixed model gets that model', async () => {
   upstream.script.push(failing(500))
   const { status, trace } = await ask('safe/gpt-4o')
@@ -160,6 +177,9 @@ test('a key with a pattern may use the models that fit it, and no other', async 
 test('the models of the upstream are listed under the names that clients send, once read', async () => {
   const models = await list(all.key)
   assert.deepEqual(models.map(({ id }) => id).sort(), [
+    'group',
+    'mix',
+    'mixed',
     'o3',
     'open/gpt-4o',
     'open/o3',

@@ -2,8 +2,11 @@
 
 const WILDCARD = '*'
 
-/** undefined: no upstream of the route takes the model. `prefix`: the pattern that covers the name, without its `*`. */
-type RouteFor<Route> = (route: Route, sent: string, prefix: string) => Route | undefined
+/**
+ * undefined: no upstream of the route takes the model. `prefix`: the pattern that covers the name, without its `*`;
+ * undefined for a route and for an alias that is no pattern.
+ */
+type RouteFor<Route> = (route: Route, sent: string, prefix: string | undefined) => Route | undefined
 
 /** Exact names win over patterns, and of the patterns the longest one. */
 export class ModelNames<Route> implements Iterable<[string, Route]> {
@@ -28,7 +31,7 @@ export class ModelNames<Route> implements Iterable<[string, Route]> {
 
   get(model: string): Route | undefined {
     const exact = this.#exact.get(model)
-    if (exact !== undefined) return this.#routeFor(exact, model, '')
+    if (exact !== undefined) return this.#routeFor(exact, model, undefined)
     const [prefix, route] = this.#prefixes.find(([start]) => model.startsWith(start)) ?? []
     return route && this.#routeFor(route, model, prefix ?? '')
   }

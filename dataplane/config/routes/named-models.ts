@@ -1,5 +1,6 @@
 /** Routes whose upstreams get the model that the client names: one route for each name, made when it is asked for. */
 import { settingsOf } from '../upstreams/settings.ts'
+import type { RouteGroup } from './group.ts'
 import { modelsOf, type Route, type RouteMember } from './route.ts'
 
 /** Clients choose the names, so only the latest ones are kept. */
@@ -30,8 +31,11 @@ export class NamedModels {
   /** By the name that the client sends, the oldest first. */
   readonly #made = new Map<string, Route>()
 
-  /** The route for the name `sent`, which begins with the prefix of an alias; undefined if no upstream takes the model. */
-  routeFor(route: Route, sent: string, prefix: string): Route | undefined {
+  /**
+   * The route for the name `sent`, which begins with the prefix of an alias, or is a route or an alias; undefined if no
+   * upstream takes the model.
+   */
+  routeFor(route: Route, sent: string, prefix: string | undefined): Route | undefined {
     if (!isOpen(route)) return route
     const known = this.#made.get(sent)
     if (known !== undefined) {
@@ -50,12 +54,24 @@ export class NamedModels {
   }
 }
 
-function namedRoute(route: Route, sent: string, prefix: string): Route | undefined {
-  const after = sent.slice(replacedPart(prefix).length)
+function namedRoute(route: Route, sent: string, prefix: string | undefined): Route | undefined {
+  const after = sent.slice(replacedPart(prefix ?? '').length)
   const names = [...new Set([after, sent])].filter(isModelName)
   const members = route.members.flatMap((member) => memberFor(member, names))
-  if (!members.some(({ upstream }) => upstream.isNamed)) return undefined
+  const isTaken = members.some(({ upstream }) => upstream.isNamed)
+  if (!isTaken && (prefix !== undefined || !areLed(members, route))) return undefined
   return Object.freeze({ ...route, members, models: modelsOf(members), sent })
+}
+
+/** Whether one of them comes before the fallbacks of the route. */
+function areLed(members: readonly RouteMember[], { section, strategy, group }: Route): boolean {
+  const { fallback } = section
+  const first = group === undefined ? strategy.members(section) : firstIn(group)
+  return members.some(({ upstream: { name } }) => first.includes(name) && !fallback.includes(name))
+}
+
+function firstIn({ members }: RouteGroup): string[] {
+  return members.flatMap(({ name, group }) => (group === undefined ? [name] : firstIn(group)))
 }
 
 /** The name after the alias if the upstream takes it, else the whole name. */
