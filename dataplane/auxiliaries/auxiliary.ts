@@ -56,9 +56,11 @@ export class Auxiliary {
   /** Runs the question and stops waiting when its signal aborts. Throws AuxiliaryError. */
   async ask<T>(
     question: (signal: AbortSignal) => Promise<T>,
-    { timeoutMs, signal: client }: Asking,
+    { timeoutMs: mostMs, signal: client }: Asking,
   ): Promise<T> {
     const { clock, metrics } = this.#world
+    // The rest of a request's time is a fraction, and a signal takes whole milliseconds.
+    const timeoutMs = Math.max(1, Math.ceil(mostMs))
     const permit = this.breaker.permit(clock.now())
     if (permit === undefined)
       throw this.#failed('open', 'it keeps failing, and will be tried again soon')

@@ -1,4 +1,4 @@
-/** The timeout of a request also limits what it asks besides a model: an upstream's other answers, and guardrails. */
+/** The timeout of a request also limits what it asks besides a model: an upstream's other answers, guardrails, and passages. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -27,6 +27,16 @@ const GUARDS = [
   { name: 'allowing', on_error: 'allow' },
 ] as const
 
+const STORE = {
+  name: 'store',
+  provider: 'qdrant',
+  endpoint,
+  collection: 'c',
+  tenant_field: 'tenant',
+  timeout_ms: 30_000,
+  embedding: { upstream: 'keeper', model: 'vectors' },
+}
+
 const front = await startFront({
   gateway: { request_timeout_seconds: 2 },
   upstreams: [
@@ -39,6 +49,14 @@ const front = await startFront({
     ...GUARDS.map(({ name }) => {
       return { name, strategy: 'single', primary: 'claude', guardrails: [name] }
     }),
+    ...['needed', 'optional'].map((name) => {
+      return { name, strategy: 'single', primary: 'claude', retrieval: [name] }
+    }),
+  ],
+  vector_stores: [STORE],
+  retrieval: [
+    { name: 'needed', store: STORE.name },
+    { name: 'optional', store: STORE.name, on_error: 'skip' },
   ],
   guardrails: GUARDS.map((guard) => ({ ...guard, endpoint, stage: 'input', timeout_ms: 30_000 })),
 })
@@ -82,12 +100,19 @@ test('the gateway counts tokens itself if the upstream does not count in time', 
   assert.ok(counted.ms < MS_MAX, `it took ${counted.ms} ms`)
 })
 
-for (const { name: model } of GUARDS) {
-  test(`a request ends when its timeout is over while its guardrail is silent: ${model}`, async () => {
+const UNAVAILABLE = [503, 'ERR_GW_AUXILIARY_UNAVAILABLE'] as const
+const LATE = [504, 'ERR_GW_PROXY_TIMEOUT'] as const
+
+for (const [model, what, expected] of [
+  ['blocking', 'guardrail', UNAVAILABLE],
+  ['beside', 'guardrail', UNAVAILABLE],
+  ['allowing', 'guardrail', LATE],
+  ['needed', 'retrieval', UNAVAILABLE],
+  ['optional', 'retrieval', LATE],
+] as const) {
+  test(`a request ends when its timeout is over while its ${what} is silent: ${model}`, async () => {
     const chat = { model, messages: [{ role: 'user', content: 'hi' }] }
     const { status, heard, ms } = await ask('POST', '/v1/chat/completions', chat)
-    const expected =
-      model === 'allowing' ? [504, 'ERR_GW_PROXY_TIMEOUT'] : [503, 'ERR_GW_AUXILIARY_UNAVAILABLE']
     assert.deepEqual([status, heard.error.code], expected)
     assert.ok(ms < MS_MAX, `it took ${ms} ms`)
   })
