@@ -202,6 +202,18 @@ test('tools that only OpenAI runs are left out, and the answer names them', asyn
   )
 })
 
+test('wishes of include that the answer does not grant are named', async () => {
+  const wishes = ['reasoning.encrypted_content', 'message.output_text.logprobs'] as const
+  const { response } = await client.responses
+    .create({ ...question, include: [...wishes], prompt_cache_options: { mode: 'explicit' } })
+    .withResponse()
+  assert.equal(
+    response.headers.get('x-gw-dropped-parameters'),
+    'include[0] (reasoning.encrypted_content), prompt_cache_options',
+  )
+  assert.equal(model.asked[0]?.body.logprobs, true)
+})
+
 test('a stream goes from creation to completion, each event numbered', async () => {
   model.reply = chunks(
     { role: 'assistant', content: '' },

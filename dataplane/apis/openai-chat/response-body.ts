@@ -5,7 +5,7 @@ import { extrasOf } from '../../providers/extras/asked.ts'
 import { promptTokensMax } from '../../tokens/count.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import type { BodyFacts } from '../../wire/reading.ts'
-import { MEMBERS, translated } from '../openai-responses/request/reading.ts'
+import { droppedOf, translated } from '../openai-responses/request/reading.ts'
 import { checkShape, type ResponsesBody, stateOf } from '../openai-responses/request/shape.ts'
 
 /** No upstream gets the client's bytes, because neither API accepts them. */
@@ -25,8 +25,7 @@ export function chatOfResponse(tree: ResponsesBody, facts: BodyFacts): ChatReque
   if (state !== undefined) throw invalid(state.message, state.param)
   const { body, tools, lacks } = translated(asked)
   const extras = [...lacks.files, ...extrasOf(asked)]
-  const unread = [...facts.spans.keys()].filter((name) => !MEMBERS.has(name))
-  const dropped = [...tools.dropped, ...unread]
+  const dropped = droppedOf(asked, tools, facts)
   return {
     operation: 'chat',
     wire: WIRE,

@@ -13,13 +13,15 @@ const SAME = [
   'user',
 ] as const
 
+/** The only wish of `include` that a translated answer grants. */
+export const LOGPROBS = 'message.output_text.logprobs'
+
 export function optionsOf(asked: ResponsesBody): Json {
   const { max_output_tokens: limit, top_logprobs: most } = asked
   const effort = textOf(recordOf(asked.reasoning).effort)
   const { format, verbosity } = recordOf(asked.text)
   const response = formatOf(recordOf(format))
-  const wantsLogprobs =
-    typeof most === 'number' || listOf(asked.include).includes('message.output_text.logprobs')
+  const wantsLogprobs = typeof most === 'number' || listOf(asked.include).includes(LOGPROBS)
   const same = SAME.filter((name) => asked[name] != null).map((name) => [name, asked[name]])
   return {
     ...(limit != null && { max_completion_tokens: limit }),

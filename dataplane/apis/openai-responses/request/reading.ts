@@ -1,5 +1,6 @@
 /** Reads the body of a request for a response into the inner form. */
 import { invalid } from '../../../body/request.ts'
+import { listOf } from '../../../json/values.ts'
 import { EXTRA_MEMBERS, extrasOf } from '../../../providers/extras/asked.ts'
 import { withoutHosted } from '../../../providers/extras/hosted-tools.ts'
 import { conversationEstimate, promptTokensMax } from '../../../tokens/count.ts'
@@ -9,7 +10,7 @@ import type { BodyFacts, Reading } from '../../../wire/reading.ts'
 import { beginSession } from '../session.ts'
 import { messagesOf } from './items.ts'
 import { Lacks } from './lacks.ts'
-import { optionsOf } from './options.ts'
+import { LOGPROBS, optionsOf } from './options.ts'
 import { checkShape, type ResponsesBody, stateOf } from './shape.ts'
 import { Tools } from './tools.ts'
 
@@ -58,7 +59,7 @@ const READ = [
   'truncation',
   'user',
 ]
-export const MEMBERS: ReadonlySet<string> = new Set(READ)
+const MEMBERS: ReadonlySet<string> = new Set(READ)
 /** Large members are stored for the rest. */
 export const KEPT: ReadonlySet<string> = new Set([...READ, ...EXTRA_MEMBERS])
 
@@ -92,8 +93,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
   const state = stateOf(asked)
   const { body, tools, lacks } = translated(asked)
   const extras = [...lacks.files, ...extrasOf(asked).filter(isNoState)]
-  const unread = [...facts.spans.keys()].filter((name) => !MEMBERS.has(name))
-  const dropped = [...tools.dropped, ...unread]
+  const dropped = droppedOf(asked, tools, facts)
   beginSession(facts.bytes, { asked, tools, state, createdSeconds: facts.createdSeconds })
   return {
     operation: 'chat',
@@ -118,6 +118,24 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     ...(tools.hosted.length > 0 && { unsent: tools.hosted }),
     ...(lacks.first && { untranslated: lacks.first }),
   }
+}
+
+/** Names the parts of the body that a translation leaves out, as the client calls them. */
+export function droppedOf(
+  asked: ResponsesBody,
+  { dropped }: Pick<Tools, 'dropped'>,
+  { spans }: Pick<BodyFacts, 'spans'>,
+): string[] {
+  const unread = [...spans.keys()].filter((name) => !MEMBERS.has(name))
+  return [...dropped, ...unmetOf(asked), ...unread]
+}
+
+/** The wishes of `include` that no translated answer grants, and settings of a cache that no other wire has. */
+function unmetOf({ include, prompt_cache_options: caching }: ResponsesBody): string[] {
+  const unmet = listOf(include).flatMap((wish, at) =>
+    typeof wish !== 'string' || wish === LOGPROBS ? [] : [`include[${at}] (${wish})`],
+  )
+  return caching == null ? unmet : [...unmet, 'prompt_cache_options']
 }
 
 /** By default an upstream with this API would store responses and run tools. */
