@@ -4,7 +4,9 @@ import type { Field } from './field.ts'
 import { validName } from './names.ts'
 
 export interface RouteEntry {
+  /** An upstream, or another route. */
   readonly upstream: Fields
+  readonly isRoute?: boolean
   readonly weight?: Field | undefined
 }
 
@@ -22,12 +24,13 @@ export function addRoute(
   const weighted = members.filter(({ weight }) => weight?.number !== undefined)
   const isWeighted = weighted.length > 0 && members.length > 1
   const strategy = members.length === 1 ? 'single' : isWeighted ? 'weighted' : spread
-  const upstreams = members.map(({ upstream, weight }) => {
+  const upstreams = members.map(({ upstream, isRoute, weight }) => {
+    const named: Fields = isRoute ? { route: upstream.name } : { name: upstream.name }
     if (!isWeighted) {
       weight?.changed('left out: the only upstream of its route', upstream, 'name')
-      return upstream.name
+      return isRoute ? named : upstream.name
     }
-    const member: Fields = { name: upstream.name }
+    const member = named
     if (weight?.number === undefined) member.weight = 1
     else put(weight, member, 'weight', { value: weight.number })
     return member

@@ -1,4 +1,5 @@
 /** agentgateway's `binds`: the AI backends of routes, by listener. */
+import { ANY_MODEL } from '../../../dataplane/schema/constants.ts'
 import { type Draft, type Fields, put } from '../draft.ts'
 import type { Field } from '../field.ts'
 import { addRate, perMinute, putRequests } from '../limits.ts'
@@ -19,7 +20,7 @@ export function putBinds(binds: Field, draft: Draft): void {
   // The configured model replaces the one that a client names.
   const [only] = made
   draft.aliases['*'] = only?.name
-  const text = 'Every name leads here: the other gateway replaced the model that a client named.'
+  const text = 'Every name leads here: in the other gateway the path chose the route.'
   draft.remarks.push({ owner: draft.aliases, member: '*', text })
 }
 
@@ -41,7 +42,8 @@ function routeOf(route: Field, draft: Draft): Fields | undefined {
     .filter((upstreams) => upstreams.length > 0)
   const [first, ...rest] = found
   if (first === undefined) return undefined
-  const wanted = route.at('name').text ?? String(first[0]?.model)
+  const [{ name: upstream, model } = {}] = first
+  const wanted = route.at('name').text ?? String(model === ANY_MODEL ? upstream : model)
   const made = addRoute(
     draft,
     wanted,
@@ -55,6 +57,7 @@ function routeOf(route: Field, draft: Draft): Fields | undefined {
     for (const one of later) one.hasNoPlace(why)
   }
   putLimits(route.at('policies', 'localRateLimit'), draft, made)
+  putCors(route.at('policies', 'cors'), draft)
   return made
 }
 
@@ -66,18 +69,22 @@ function upstreamOf(entry: Field, draft: Draft, auth: Field): Fields | undefined
     entry.hasNoPlace(`gw has no provider "${provider?.name ?? ''}"`)
     return undefined
   }
-  if (model?.text === undefined || model.text.includes('*')) {
-    entry.hasNoPlace('gw has no upstream for any model name')
+  // Without a model the other gateway sends the name that a client sends.
+  const wanted = model?.text ?? ANY_MODEL
+  if (wanted !== ANY_MODEL && wanted.includes('*')) {
+    entry.hasNoPlace('a pattern of gw is an alias, not the model of an upstream')
     return undefined
   }
   const name = entry.at('name')
   const upstream: Fields = {
-    name: draft.names.upstreams.free(name.text ?? model.text),
+    name: draft.names.upstreams.free(name.text ?? (wanted === ANY_MODEL ? provider.name : wanted)),
     provider: service.provider,
-    model: model.text,
+    model: wanted,
   }
   name.kept(upstream, 'name')
-  model.kept(upstream, 'model')
+  model?.kept(upstream, 'model')
+  if (provider.members.length === 0)
+    provider.changed('clients name the model', upstream, 'provider')
   putText(provider.at('region'), upstream, 'region')
   putText(provider.at('projectId'), upstream, 'project')
   putEndpoint(entry.at('hostOverride'), upstream)
@@ -86,6 +93,20 @@ function upstreamOf(entry: Field, draft: Draft, auth: Field): Fields | undefined
   if (service.isOwn !== true) putUsualKey(draft, upstream, service)
   draft.upstreams.push(upstream)
   return upstream
+}
+
+/** gw has one list of origins for all routes. */
+function putCors(field: Field, draft: Draft): void {
+  const origins = field.at('allowOrigins')
+  if (origins.items.length === 0) return
+  const cors = (draft.gateway.cors ?? { allowed_origins: [] }) as { allowed_origins: string[] }
+  const listed = origins.items.map(({ text }) => text ?? '')
+  const all = [...new Set([...cors.allowed_origins, ...listed])]
+  draft.gateway.cors = Object.assign(cors, { allowed_origins: all })
+  origins.changed('for every route', cors, 'allowed_origins')
+  const credentials = field.at('allowCredentials')
+  if (credentials.flag !== undefined)
+    put(credentials, cors, 'allow_credentials', { value: credentials.flag })
 }
 
 function putLimits(field: Field, draft: Draft, route: Fields): void {

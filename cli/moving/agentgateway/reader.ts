@@ -23,7 +23,10 @@ export function readAgentgateway(root: Field, draft: Draft): void {
       visibility.changed('no route has this name', upstream, 'name')
       continue
     }
-    const route = addRoute(draft, name.text ?? '', [{ upstream }])
+    const wanted = name.text ?? ''
+    const isPattern = wanted.endsWith('*')
+    const route = addRoute(draft, isPattern ? String(upstream.name) : wanted, [{ upstream }])
+    if (isPattern) draft.aliases[wanted] = route.name
     if (route.name === name.text) name.kept(route, 'name')
     else name.changed(`named ${String(route.name)}, with an alias`, route, 'name')
     visibility.changed('clients may name it', route, 'name')

@@ -1,4 +1,5 @@
 /** One model of agentgateway's `llm` as an upstream. */
+import { ANY_MODEL } from '../../../dataplane/schema/constants.ts'
 import { type Draft, type Fields, put } from '../draft.ts'
 import type { Field } from '../field.ts'
 import { variableName } from '../names.ts'
@@ -15,11 +16,13 @@ export function upstreamOf(entry: Field, draft: Draft, providers: Field): Fields
   if (service === undefined || name === undefined)
     return refuse(entry, `gw has no provider "${named.text ?? 'custom'}"`)
   const params = entry.at('params')
-  const model = params.at('model').text ?? name
-  if (model.includes('*') || name.includes('*'))
-    return refuse(entry, 'gw has no upstream for any model name')
+  const isPattern = name.endsWith(ANY_MODEL)
+  const model = params.at('model').text ?? (isPattern ? ANY_MODEL : name)
+  if (name.slice(0, -1).includes('*')) return refuse(entry, 'a pattern of gw has its * at the end')
+  if (model.includes('*') && !(isPattern && model === ANY_MODEL))
+    return refuse(entry, 'any model needs a name that ends with *')
   const upstream: Fields = {
-    name: draft.names.upstreams.free(name),
+    name: draft.names.upstreams.free(name.replace(/\/?\*$/, '') || service.provider),
     provider: service.provider,
     model,
   }

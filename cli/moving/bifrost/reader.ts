@@ -1,4 +1,5 @@
 /** Bifrost's `config.json`: its providers with their keys; `bifrost-governance.ts` has virtual keys. */
+import { ANY_MODEL } from '../../../dataplane/schema/constants.ts'
 import { type Draft, type Fields, put } from '../draft.ts'
 import type { Field } from '../field.ts'
 import { serviceNamed } from '../providers.ts'
@@ -16,9 +17,9 @@ export function readBifrost(root: Field, draft: Draft): void {
     const field = provider.at('network_config', 'max_retries')
     if (field.exists) retries.push({ field, prefix: `${provider.name}/` })
   }
-  for (const [name, members] of routes) addRoute(draft, name, members)
+  for (const [name, members] of routes) addNamed(draft, name, members)
   for (const { field, prefix } of retries) {
-    const own = draft.routes.filter(({ name }) => String(name).startsWith(prefix))
+    const own = draft.routes.filter(({ name }) => `${String(name)}/`.startsWith(prefix))
     putRetries(field, own)
   }
   putGovernance(root.at('governance'), draft)
@@ -37,6 +38,12 @@ const REASONS: Readonly<Record<string, string>> = {
   framework: '`gw pricing import` takes prices from a list',
 }
 
+/** Clients write the provider before any model, so a route for all of them has an alias for this beginning. */
+function addNamed(draft: Draft, name: string, members: readonly RouteEntry[]): void {
+  if (!name.endsWith(`/${ANY_MODEL}`)) addRoute(draft, name, members)
+  else draft.aliases[name] = addRoute(draft, name.slice(0, -2), members).name
+}
+
 /** The upstreams of a provider, by the names that clients send: `openai/gpt-4o`. */
 function membersOf(provider: Field, draft: Draft): Map<string, RouteEntry[]> {
   const routes = new Map<string, RouteEntry[]>()
@@ -49,17 +56,18 @@ function membersOf(provider: Field, draft: Draft): Map<string, RouteEntry[]> {
   for (const key of provider.at('keys').items) {
     const models = modelsOf(key)
     if (models.length === 0) {
-      key.hasNoPlace('gw has no upstream for any model name')
+      key.hasNoPlace('the key names no model that gw can name')
       continue
     }
     const weight = key.at('weight')
     for (const model of models) {
       const name = `${provider.name}/${model.name}`
-      const upstream: Fields = { name: draft.names.upstreams.free(name) }
+      const isAny = model.name === ANY_MODEL
+      const upstream: Fields = { name: draft.names.upstreams.free(isAny ? provider.name : name) }
       upstream.provider = service.provider
       upstream.model = model.name
       base.changed(`provider ${service.provider}`, upstream, 'provider')
-      model.field.kept(upstream, 'model')
+      model.field?.kept(upstream, 'model')
       putNetwork(provider, upstream)
       if (service.endpoint !== undefined) upstream.endpoint ??= service.endpoint
       putKeyOf(key, upstream, { service, model: model.name })
@@ -75,21 +83,26 @@ function membersOf(provider: Field, draft: Draft): Map<string, RouteEntry[]> {
 
 interface Model {
   readonly name: string
-  readonly field: Field
+  /** undefined: the key names no model, so it may use all. */
+  readonly field: Field | undefined
 }
 
-/** The models that a key names, or has deployments of. */
+/** The models that a key names, or has deployments of; a key with neither may use any model. */
 function modelsOf(key: Field): Model[] {
   const excluded = key.at('blacklisted_models').items.map(({ text }) => text)
   const listed = key.at('models').items.flatMap((field) => {
     const { text } = field
-    return text === undefined || text.includes('*') ? [] : [{ name: text, field }]
+    return text === undefined || (text !== ANY_MODEL && text.includes('*'))
+      ? []
+      : [{ name: text, field }]
   })
   const deployed = key.at('azure_key_config', 'deployments').members.map((field) => ({
     name: field.name,
     field,
   }))
-  const models = listed.length > 0 ? listed : deployed
+  const isOpen = key.at('models').items.length === 0 && deployed.length === 0
+  const named = listed.length > 0 ? listed : deployed
+  const models = isOpen ? [{ name: ANY_MODEL, field: undefined }] : named
   return models.filter(({ name }) => !excluded.includes(name))
 }
 

@@ -45,8 +45,8 @@ function routeOf(field: Field, draft: Draft, wanted: string): Fields | undefined
 
 const STATUSES = 'gw repeats what may succeed elsewhere: 429, 5xx, timeouts, broken connections'
 
-function single(field: Field, draft: Draft, wanted: string): Fields | undefined {
-  const upstream = targetOf(field, draft, wanted)
+function single(field: Field, draft: Draft, wanted: string, name = wanted): Fields | undefined {
+  const upstream = targetOf(field, draft, name)
   return upstream === undefined ? undefined : addRoute(draft, wanted, [{ upstream }])
 }
 
@@ -61,34 +61,52 @@ function group(field: Field, draft: Draft, { wanted, mode }: Group): Fields | un
     field.hasNoPlace('gw has no routes by condition')
     return undefined
   }
-  const flat = targets.flatMap((target) => (mode.text === 'fallback' ? inOrder(target) : [target]))
-  const found = flat.flatMap((target, index) => {
-    if (target.at('targets').exists) {
-      target.hasNoPlace('a group of targets within another one has no place')
-      return []
-    }
-    const upstream = targetOf(target, draft, `${wanted}-${index + 1}`)
-    return upstream === undefined ? [] : [{ target, upstream }]
-  })
-  const [first, ...rest] = found
-  if (first === undefined) return undefined
-  if (mode.text === 'loadbalance') {
-    const members = found.map(({ target, upstream }) => {
-      const weight = target.at('weight')
-      return { upstream, weight: weight.exists ? weight : undefined }
-    })
-    const route = addRoute(draft, wanted, members)
-    mode.changed('the strategy of the route', route, 'strategy')
-    return route
-  }
-  const route = addRoute(draft, wanted, [first])
-  const others = rest.map(({ upstream }) => ({ upstreams: [upstream.name] }))
-  if (others.length > 0) addFallback(route, others)
+  const route =
+    mode.text === 'loadbalance'
+      ? balanced(targets, draft, wanted)
+      : ordered(targets.flatMap(inOrder), draft, wanted)
+  if (route === undefined) return undefined
   mode.changed('the strategy of the route', route, 'strategy')
+  if (mode.text === 'loadbalance') return route
   for (const one of targets) {
     one.at('weight').hasNoPlace('a fallback has no share')
+    if (inOrder(one)[0] === one) continue
     one.at('strategy', 'mode').changed('in the order of the list', route, 'fallback')
   }
+  return route
+}
+
+/** A group among the targets is a route that this one leads to. */
+function balanced(targets: readonly Field[], draft: Draft, wanted: string): Fields | undefined {
+  const members = targets.flatMap((target, index) => {
+    const name = `${wanted}-${index + 1}`
+    const isRoute = target.at('targets').exists
+    const upstream = isRoute ? routeOf(target, draft, name) : targetOf(target, draft, name)
+    const weight = target.at('weight')
+    if (upstream === undefined) return []
+    return [{ upstream, isRoute, weight: weight.exists ? weight : undefined }]
+  })
+  return members.length === 0 ? undefined : addRoute(draft, wanted, members)
+}
+
+/** The first target or group is the route, and each later one its fallback. */
+function ordered(targets: readonly Field[], draft: Draft, wanted: string): Fields | undefined {
+  let route: Fields | undefined
+  const others: Fields[] = []
+  for (const [index, target] of targets.entries()) {
+    const name = route === undefined ? wanted : `${wanted}-${index + 1}`
+    if (target.at('targets').exists || route === undefined) {
+      const made = target.at('targets').exists
+        ? routeOf(target, draft, name)
+        : single(target, draft, wanted, `${wanted}-${index + 1}`)
+      if (route !== undefined && made !== undefined) others.push(made)
+      route ??= made
+      continue
+    }
+    const upstream = targetOf(target, draft, name)
+    if (upstream !== undefined) others.push({ upstreams: [upstream.name] })
+  }
+  if (route !== undefined && others.length > 0) addFallback(route, others)
   return route
 }
 

@@ -1,4 +1,5 @@
 /** One target of a Portkey configuration as an upstream. */
+import { ANY_MODEL } from '../../../dataplane/schema/constants.ts'
 import { type Draft, type Fields, put } from '../draft.ts'
 import type { Field } from '../field.ts'
 import { variableName } from '../names.ts'
@@ -26,17 +27,14 @@ export function targetOf(target: Field, draft: Draft, wanted: string): Fields | 
     target.at('deployment_id'),
     target.at('azure_deployment_id'),
   ].filter(({ exists }) => exists)
-  const name = model?.text?.replace(/^@[^/]+\//, '')
-  if (model === undefined || name === undefined)
-    return refuse(target, 'gw has no upstream for any model name')
+  // Without a model the other gateway sends the name that a client sends.
+  const name = model?.text?.replace(/^@[^/]+\//, '') ?? ANY_MODEL
   const upstream: Fields = { name: draft.names.upstreams.free(target.at('name').text ?? wanted) }
   upstream.provider = service.provider
   upstream.model = name
   named.changed(`provider ${service.provider}`, upstream, 'provider')
-  put(model, upstream, 'model', {
-    value: name,
-    note: name === model.text ? undefined : 'the model alone',
-  })
+  const note = name === model?.text ? undefined : 'the model alone'
+  if (model !== undefined) put(model, upstream, 'model', { value: name, note })
   target.at('name').kept(upstream, 'name')
   putParameters(override, upstream, 'force')
   putConnection(target, draft, { upstream, service })
@@ -119,7 +117,7 @@ export function integrationOf(integration: Field, draft: Draft): Fields[] {
     return []
   }
   const models = integration.at('models').items
-  if (models.length === 0) integration.hasNoPlace('gw has no upstream for any model name')
+  if (models.length === 0) return [anyModelOf(integration, draft, { service, slug })]
   return models.flatMap((model) => {
     const name = model.at('slug').text
     if (name === undefined || (model.at('status').text ?? 'active') !== 'active') {
@@ -142,4 +140,29 @@ export function integrationOf(integration: Field, draft: Draft): Fields[] {
     slug.changed('a part of the name', route, 'name')
     return [route]
   })
+}
+
+interface Account {
+  readonly service: Service
+  readonly slug: Field
+}
+
+/** An account that lists no models serves each name behind its slug. */
+function anyModelOf(integration: Field, draft: Draft, { service, slug }: Account): Fields {
+  const wanted = slug.text ?? ''
+  const upstream: Fields = {
+    name: draft.names.upstreams.free(wanted),
+    provider: service.provider,
+    model: ANY_MODEL,
+  }
+  const variable = variableName(wanted, 'API_KEY')
+  putKey(integration.at('credentials', 'apiKey'), upstream, { variable, service })
+  if (service.endpoint !== undefined) upstream.endpoint ??= service.endpoint
+  if (service.isOwn !== true) putUsualKey(draft, upstream, service)
+  draft.upstreams.push(upstream)
+  const route = addRoute(draft, wanted, [{ upstream }])
+  draft.aliases[`${wanted}/*`] = route.name
+  integration.at('provider').changed(`provider ${service.provider}`, upstream, 'provider')
+  slug.changed('a part of the name', route, 'name')
+  return route
 }
