@@ -7,7 +7,7 @@ import type { Failure, Passed } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
 import { callsIn, withCallIds } from './call-ids.ts'
-import { readUsage, withReasonings } from './members.ts'
+import { readUsage, withReasonings, withUsageDetails } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { repairAnswer } from './repair.ts'
 
@@ -53,7 +53,7 @@ export function readAnswer(
   if (failing) return failed(failing)
   const usage = readUsage(answer.usage, answer)
   if (options.repair === undefined) {
-    const renamed = withCallIds(withReasonings(answer, 'message'), request)
+    const renamed = withCallIds(withReasonings(withUsageDetails(answer), 'message'), request)
     return { kind: 'answer', answer: renamed, same: renamed === answer, usage }
   }
   const repaired = repairAnswer(answer, body, request, options.repair)

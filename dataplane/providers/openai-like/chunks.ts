@@ -7,7 +7,7 @@ import { isBroken, NAMELESS } from '../answers/faults.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError } from '../failures/classify.ts'
 import { failingReason } from './answer.ts'
-import { OTHER_NAME, withReasonings } from './members.ts'
+import { OTHER_NAME, withReasonings, withUsageDetails } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { openRepair } from './repair.ts'
 
@@ -84,7 +84,8 @@ export function isFinished({ finish_reason: reason }: Chunk): boolean {
 }
 
 function renamed(chunk: Chunk, text: string): Piece {
-  const one = text.includes(OTHER_NAME) ? withReasonings(chunk, 'delta') : chunk
+  const named = text.includes(OTHER_NAME) ? withReasonings(chunk, 'delta') : chunk
+  const one = withUsageDetails(named)
   return one === chunk ? { chunk, text } : piece(one)
 }
 

@@ -35,6 +35,32 @@ export function readUsage(
   }
 }
 
+/**
+ * The answer or chunk with the details of its usage where OpenAI has them: SGLang reports thinking, and llama.cpp cached
+ * tokens, at other places. The same object if nothing changes.
+ */
+export function withUsageDetails(answer: Json): Json {
+  const { usage } = answer
+  if (!isRecord(usage)) return answer
+  const { reasoning_tokens: thought, ...rest } = usage
+  const details = recordOf(usage.completion_tokens_details)
+  const prompt = recordOf(usage.prompt_tokens_details)
+  const reasoning = countOf(thought)
+  const cached = countOf(recordOf(answer.timings).cache_n)
+  const isCached = cached !== undefined && countOf(prompt.cached_tokens) === undefined
+  if (reasoning === undefined && !isCached) return answer
+  return {
+    ...answer,
+    usage: {
+      ...(reasoning === undefined ? usage : rest),
+      ...(reasoning !== undefined && {
+        completion_tokens_details: { reasoning_tokens: reasoning, ...details },
+      }),
+      ...(isCached && { prompt_tokens_details: { ...prompt, cached_tokens: cached } }),
+    },
+  }
+}
+
 /** A missing or invalid half is the total less the other half. */
 function halvesOf({ prompt_tokens, completion_tokens, total_tokens }: Json) {
   const [prompt, completion] = [countOf(prompt_tokens), countOf(completion_tokens)]

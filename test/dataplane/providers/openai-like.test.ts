@@ -316,3 +316,35 @@ test("llama.cpp's timings reach a client that requested no usage, even if its en
   assert.equal(texts([one]), bare + end)
   assert.equal(texts([one, '[DONE]']), bare + end)
 })
+
+test('details of the usage are where OpenAI has them, whole and in streams', () => {
+  const counts = { prompt_tokens: 9, completion_tokens: 7, total_tokens: 16 }
+  for (const [provider, beside, shown] of [
+    [
+      sglang,
+      { usage: { ...counts, reasoning_tokens: 4 } },
+      { ...counts, completion_tokens_details: { reasoning_tokens: 4 } },
+    ],
+    [
+      llamacpp,
+      { usage: counts, timings: { cache_n: 5 } },
+      { ...counts, prompt_tokens_details: { cached_tokens: 5 } },
+    ],
+    [vllm, { usage: counts, timings: {} }, counts],
+  ] as const) {
+    const message = { role: 'assistant', content: 'Hi' }
+    const answer = { id: 'a', choices: [{ index: 0, message, finish_reason: 'stop' }], ...beside }
+    const whole = chatWith(provider).decode(Buffer.from(JSON.stringify(answer)), aRequest())
+    assert.ok(whole.kind === 'body', provider.name)
+    assert.deepEqual(JSON.parse(String(whole.body)).usage, shown, provider.name)
+    const reader = chatStream(
+      provider,
+      aRequest({ stream: true, stream_options: { include_usage: true } }),
+    )
+    const data = JSON.stringify({ id: 'a', choices: [], ...beside })
+    const { out, usage } = reader.read({ event: '', data })
+    const text = out === 'same' ? data : out.slice('data: '.length)
+    assert.deepEqual(JSON.parse(text).usage, shown, provider.name)
+    assert.deepEqual([usage?.promptTokens, usage?.completionTokens], [9, 7])
+  }
+})
