@@ -45,7 +45,8 @@ export function withUsageDetails(answer: Json): Json {
   const { reasoning_tokens: thought, ...rest } = usage
   const details = recordOf(usage.completion_tokens_details)
   const prompt = recordOf(usage.prompt_tokens_details)
-  const reasoning = countOf(thought)
+  // Most answers have none, and pass as they are.
+  const reasoning = countOf(thought) || undefined
   const cached = countOf(recordOf(answer.timings).cache_n)
   const isCached = cached !== undefined && countOf(prompt.cached_tokens) === undefined
   if (reasoning === undefined && !isCached) return answer
