@@ -151,6 +151,8 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
       const written = writtenJson(dialect.writeAnswer(answer, usage, request), body.length)
       if (typeof written === 'string') return { kind: 'body', body: written, usage, facts }
       const passed = written.then((body) => ({ kind: 'body', body, usage, facts }) as const)
+      // No code waits for it if no client gets the answer, and an unhandled failure would end the process.
+      passed.catch(() => undefined)
       return { kind: 'inspected', usage, passed }
     },
     openStream(request, origin, kept = new KeptText()) {

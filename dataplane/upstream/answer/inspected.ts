@@ -49,13 +49,16 @@ export function inspectedPair(
       const { usage } = decoded
       const answer = settledAnswer(decoded.answer, namesOf(request))
       const facts = factsOf(answer, { origin, operation })
-      const passed = async (): Promise<Passed> => {
+      const pass = async (): Promise<Passed> => {
         const shown = await within(allowance, inspector.whole(answer))
         if (shown === undefined) return { kind: 'failure', failure: LATE }
         const written = await writtenJson(dialect.writeAnswer(shown, usage, request), body.length)
         return { kind: 'body', body: written, usage, facts }
       }
-      return { kind: 'inspected', usage, passed: passed() }
+      const passed = pass()
+      // No code waits for it if no client gets the answer, and an unhandled refusal would end the process.
+      passed.catch(() => undefined)
+      return { kind: 'inspected', usage, passed }
     },
     openStream(request, origin, kept = new KeptText()) {
       const reader = operation.openStream?.(request, origin, kept)
