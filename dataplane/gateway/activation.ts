@@ -74,6 +74,7 @@ export class Activation {
     this.#warnOfBoundOnce(snapshot.section)
     gateway.traces.resize(snapshot.section.telemetry.trace_ring)
     gateway.active = activeOf(snapshot, this.#targets.activate(snapshot))
+    gateway.followInStore(snapshot.section)
     gateway.objectives.follow(snapshot.section)
     gateway.rollouts.follow(snapshot)
     const { routes } = snapshot
@@ -163,8 +164,10 @@ function securityOf({ tls }: Section['gateway']): string {
   return tls === undefined ? 'plain' : clientAuthOf(tls)
 }
 
-/** The settings of the store; a change of them waits for a restart. */
+/** The settings of the store of which a change waits for a restart. */
 function storeOf({ rate_limits, state_dir }: Section): string {
   const redis = rate_limits?.backend === 'redis' ? rate_limits.redis : undefined
-  return JSON.stringify([redis, redis === undefined ? state_dir : undefined])
+  if (redis === undefined) return JSON.stringify([state_dir])
+  const { fail_open: _, timeout_ms: __, ...bound } = redis
+  return JSON.stringify([bound])
 }

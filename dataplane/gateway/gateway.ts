@@ -49,6 +49,7 @@ export interface Gateway {
   readonly changes: Changes
   readonly store: Store
   readonly storeStatus: OpenStore['status']
+  readonly followInStore: OpenStore['follow']
   readonly leases: Leases
   /** Refusals of the store that are valid until a known time. */
   readonly refusals: KnownRefusals

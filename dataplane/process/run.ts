@@ -227,6 +227,7 @@ async function createGateway(
     changes,
     store,
     storeStatus: opened.status,
+    followInStore: opened.follow,
     leases,
     refusals: new KnownRefusals(),
     bodies: new Bodies(processMemory()),

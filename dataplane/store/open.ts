@@ -28,6 +28,7 @@ function openMemory({ clock }: StoreContext): OpenStore {
     history: { in: 'memory' },
     cells: new MemoryCells(),
     status: () => ({ backend: 'memory' }),
+    follow: () => undefined,
     start: () => Promise.resolve(),
     close: () => Promise.resolve(),
   }
@@ -59,6 +60,7 @@ function openDisk(
     history: { in: 'state_dir' },
     cells,
     status: () => ({ backend: 'memory', state_dir: stateDir }),
+    follow: () => undefined,
     start: () => Promise.resolve(),
     async close() {
       await cells.close()

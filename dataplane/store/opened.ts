@@ -2,6 +2,7 @@
 
 import type { Store } from '../accounts/store.ts'
 import type { Clock, Deadlines } from '../base/clock.ts'
+import type { Section } from '../schema/index.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Cells } from './cells/cells.ts'
@@ -29,6 +30,8 @@ export interface OpenStore {
   readonly cells: Cells
   /** A member of GET /status. */
   status(): Readonly<Record<string, unknown>>
+  /** Takes the settings that need no restart from a new configuration. */
+  follow(section: Pick<Section, 'rate_limits'>): void
   /** Resolves after the first answer; waits at most a second for a shared store. */
   start(): Promise<void>
   /** Writes the rest; nothing may be counted afterwards. */

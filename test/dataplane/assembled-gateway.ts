@@ -82,6 +82,7 @@ export function assemble(
     changes: new Changes(clock.wall),
     store,
     storeStatus: () => ({ backend: 'memory' }),
+    followInStore: () => undefined,
     leases: new Leases(store, clock),
     refusals: new KnownRefusals(),
     bodies: new Bodies(1_073_741_824),

@@ -15,6 +15,11 @@ const PROBES = 3
 const FLAP_MS = 10_000
 const PROBES_MAX = 24
 
+export interface BreakerOptions {
+  /** Whether the first good probe closes it, because no request is served while it is open. */
+  readonly isHasty?: boolean
+}
+
 export class Breaker {
   #isOpen = true
   #failures = 0
@@ -26,12 +31,11 @@ export class Breaker {
   #windowGood = 0
   #windowBad = 0
   readonly #clock: Clock
-  readonly #isHasty: boolean
+  readonly #options: BreakerOptions
 
-  /** A hasty breaker closes with the first good probe, because no request is served while it is open. */
-  constructor(clock: Clock, isHasty = false) {
+  constructor(clock: Clock, options: BreakerOptions = {}) {
     this.#clock = clock
-    this.#isHasty = isHasty
+    this.#options = options
   }
 
   get isOpen(): boolean {
@@ -71,7 +75,7 @@ export class Breaker {
   #open(): void {
     this.#isOpen = true
     this.#probes = 0
-    this.#probesNeeded = this.#isHasty ? 1 : this.#steadyProbes()
+    this.#probesNeeded = this.#options.isHasty ? 1 : this.#steadyProbes()
   }
 
   #steadyProbes(): number {

@@ -19,6 +19,7 @@ const CONNECT_MS = 600
 
 type Send = Link['run']
 
+/** Settings are read for each call, because a reload may change them. */
 export interface LinkOptions {
   readonly open: (connectMs: number, on: ClientEvents) => RedisClient
   readonly clock: Clock
@@ -69,7 +70,7 @@ export class RedisLink implements Link {
 
   constructor(options: LinkOptions) {
     this.#options = options
-    this.#breaker = new Breaker(options.clock, options.isHasty)
+    this.#breaker = new Breaker(options.clock, options)
     this.#connectMs = Math.max(CONNECT_MS, 2 * options.timeoutMs)
   }
 

@@ -44,18 +44,23 @@ const MEMORY: Script = { name: 'memory', lua: "return redis.call('INFO', 'memory
 
 export function openRedis(section: RedisSection, world: RedisContext): OpenStore {
   const { clock, metrics, log, replica } = world
-  const { key_prefix: keyPrefix, fail_open: failOpen } = section
+  const { key_prefix: keyPrefix } = section
+  const settings = new OutageSettings(section)
   const place = parseRedisUrl(section.url)
   const isCluster = place.kind === 'cluster'
   const replicas = new Replicas({ keyPrefix, replica, expected: world.replicas, clock })
-  const state = new SharedState({ clock, metrics, log, place: place.shown, failOpen, replicas })
+  const state = new SharedState({ clock, metrics, log, place: place.shown, settings, replicas })
   const link = new RedisLink({
     open: (connectMs, on) =>
       openClient({ place, secureContext: world.secureContext, connectMs, ...on }),
     clock,
     random: world.random,
-    timeoutMs: failOpen ? section.timeout_ms : Math.max(section.timeout_ms, PATIENCE_MS),
-    isHasty: !failOpen,
+    get timeoutMs() {
+      return settings.timeoutMs
+    },
+    get isHasty() {
+      return !settings.failOpen
+    },
     async probe(send) {
       showHeld(counting.held, metrics)
       await replicas.announce(send)
@@ -80,7 +85,7 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     ...{ keyPrefix, replica, clock, isCluster },
     slices: { schedule, isTogether: !isCluster, hears: () => channel.isOpen },
   })
-  const store = sharedStore(counting, { link, replicas, section, world })
+  const store = sharedStore(counting, { link, replicas, settings, world })
   const rollup = usageIn(link, { section, world })
   const pages = new RedisPages({
     ...{ link, keyPrefix, replica, clock },
@@ -108,6 +113,7 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     history: { in: 'redis', read: (span) => pages.read(span) },
     cells: new RedisCells(link, section.key_prefix),
     status: () => state.status(),
+    follow: (fresh) => settings.follow(fresh),
     async start() {
       await link.start(START_MS)
       if (link.isAway) state.went()
@@ -122,6 +128,29 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
       channel.close()
       link.close()
     },
+  }
+}
+
+/** The settings that a reload may change; the others wait for a restart. */
+class OutageSettings {
+  #section: RedisSection
+
+  constructor(section: RedisSection) {
+    this.#section = section
+  }
+
+  get failOpen(): boolean {
+    return this.#section.fail_open
+  }
+
+  get timeoutMs(): number {
+    const { fail_open, timeout_ms } = this.#section
+    return fail_open ? timeout_ms : Math.max(timeout_ms, PATIENCE_MS)
+  }
+
+  follow({ rate_limits }: Pick<Section, 'rate_limits'>): void {
+    if (rate_limits?.backend === 'redis' && rate_limits.redis !== undefined)
+      this.#section = rate_limits.redis
   }
 }
 
@@ -166,14 +195,15 @@ interface RedisSettings {
   readonly world: RedisContext
 }
 
-interface StoreParts extends RedisSettings {
+interface StoreParts extends Pick<RedisSettings, 'world'> {
+  readonly settings: OutageSettings
   readonly link: RedisLink
   readonly replicas: Replicas
 }
 
 function sharedStore(
   store: RedisStore,
-  { link, replicas, section, world }: StoreParts,
+  { link, replicas, settings, world }: StoreParts,
 ): SharedStore {
   const { clock, metrics, replica } = world
   let sums = 0
@@ -187,7 +217,9 @@ function sharedStore(
   const options = {
     store,
     local: new LocalShare({ now: clock.now, wall }, () => replicas.fraction),
-    failOpen: section.fail_open,
+    get failOpen() {
+      return settings.failOpen
+    },
     isAway: () => link.isAway,
     newId: () => `${replica}-sum-${(++sums).toString(36)}`,
     onDecided(by: Decider, isAdmitted: boolean) {

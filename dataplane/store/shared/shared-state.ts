@@ -14,7 +14,7 @@ export interface SharedStateOptions {
   readonly log: Log
   /** Address of the store, without credentials. */
   readonly place: string
-  readonly failOpen: boolean
+  readonly settings: { readonly failOpen: boolean }
   readonly replicas: { readonly count: number; readonly fraction: number }
 }
 
@@ -40,7 +40,8 @@ export class SharedState {
   }
 
   went(why = this.#reason): void {
-    const { log, place, failOpen, replicas } = this.#options
+    const { log, place, settings, replicas } = this.#options
+    const { failOpen } = settings
     this.#turn(false)
     this.#reason = why
     const share = Math.round(replicas.fraction * 1000) / 10
@@ -77,14 +78,14 @@ export class SharedState {
   }
 
   status() {
-    const { place, failOpen, replicas, metrics } = this.#options
+    const { place, settings, replicas, metrics } = this.#options
     return {
       backend: 'redis',
       url: place,
       state: this.#isUp ? 'up' : 'away',
       since: new Date(this.#since).toISOString(),
       ...(!this.#isUp && this.#said()),
-      fail_open: failOpen,
+      fail_open: settings.failOpen,
       replicas: replicas.count,
       share: replicas.fraction,
       settlements_waiting: metrics.storeWaiting.at().value,

@@ -80,7 +80,7 @@ test('each time that it opens again soon it takes twice as many, up to a bound',
 
 test('a hasty one closes with the first good probe, however often it opens', () => {
   const clock = aClock()
-  const breaker = new Breaker(clock, true)
+  const breaker = new Breaker(clock, { isHasty: true })
   breaker.probed(true)
   for (let flap = 0; flap < 6; flap++) {
     fail(breaker)

@@ -100,6 +100,7 @@ export function simulate(
     changes: new Changes(clock.wall),
     store,
     storeStatus: () => ({ backend: 'memory' }),
+    followInStore: () => undefined,
     leases: new Leases(store, clock),
     refusals: new KnownRefusals(),
     bodies: new Bodies(1_073_741_824),
