@@ -2,7 +2,7 @@
 
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
-import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import { isRecord, type Json, valueBelow } from '../../dataplane/json/values.ts'
 import { type Destinations, destinationsOf } from './destinations.ts'
 import { type PoolUpstream, poolUpstreamsOf, prefersZone } from './pool-upstreams.ts'
 import { type ServiceUpstream, serviceUpstreamsOf } from './service-upstreams.ts'
@@ -65,9 +65,7 @@ export function needsOf({ gw }: Payload): Needs {
     ...(prefersZone(gw) && { prefersZone: true }),
     secrets: [...secrets].sort(),
     variables: [...variables].sort(),
-    store: hashOf(
-      isShared(gw) ? ['redis', valueBelow(gw, 'rate_limits', 'redis') ?? null] : [null, null],
-    ).slice(0, 12),
+    store: hashOf(isShared(gw) ? ['redis', storeOf(gw)] : [null, null]).slice(0, 12),
     listener: listenerOf(gw),
     ports: {
       listen: port('listen_port', PORTS.listen),
@@ -82,6 +80,14 @@ function listenerOf(gw: Payload['gw']): ListenerSecurity {
   if (!isRecord(tls)) return 'plain'
   const auth = tls.client_auth ?? (tls.client_ca === undefined ? 'none' : 'require')
   return auth === 'none' || auth === 'request' ? 'tls' : 'mutual'
+}
+
+/** Pods apply the settings for outages at once, so a change of these needs no new pods. */
+function storeOf(gw: Payload['gw']): Json | null {
+  const redis = valueBelow(gw, 'rate_limits', 'redis')
+  if (!isRecord(redis)) return null
+  const { fail_open: _, timeout_ms: __, ...store } = redis
+  return store
 }
 
 /** Counters stay in the pod by default, so writing that default needs nothing more. */

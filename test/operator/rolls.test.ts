@@ -32,8 +32,14 @@ const edits = [
   [
     'another store',
     gateway({ rate_limits: { backend: 'redis', redis: { url: '${env:A}' } } }),
-    gateway({ rate_limits: { backend: 'redis', redis: { url: '${env:A}', fail_open: true } } }),
+    gateway({ rate_limits: { backend: 'redis', redis: { url: '${env:A}', key_prefix: 'b' } } }),
     true,
+  ],
+  [
+    'the settings for an outage of the store',
+    gateway({ rate_limits: { backend: 'redis', redis: { url: '${env:A}' } } }),
+    gateway({ rate_limits: { backend: 'redis', redis: { url: '${env:A}', fail_open: true } } }),
+    false,
   ],
   ['the drain timeout', gateway(), gateway({}, { drainTimeoutSeconds: 77 }), true],
   [
