@@ -274,6 +274,24 @@ for (const [param, fields] of [
   })
 }
 
+for (const [param, value] of [
+  ['temperature', 'hot'],
+  ['top_p', '1'],
+  ['top_k', {}],
+  ['stop_sequences', 'END'],
+  ['tools', {}],
+  ['tool_choice', 'any'],
+  ['thinking', true],
+  ['metadata', 'u'],
+] as const) {
+  test(`${param} of a wrong type is refused by name, as by Anthropic's own API`, async () => {
+    const answer = await post({ [param]: value })
+    const { error } = await bodyOf(answer)
+    assert.deepEqual([answer.status, error.details.param], [400, param])
+    assert.equal(model.asked.length, 0)
+  })
+}
+
 test('a token count counts towards the rate', async () => {
   const count = () => post({}, { 'x-api-key': limited.key }, '/v1/messages/count_tokens')
   const first = await count()

@@ -59,9 +59,3 @@ for (const provider of ['openai', 'mistral']) {
     assert.equal(dropped, 'top_k')
   })
 }
-
-test('a value that is no number is left out, and named', async () => {
-  const { body, dropped } = await ask('vllm', 'many')
-  assert.equal('top_k' in body, false)
-  assert.equal(dropped, 'top_k')
-})

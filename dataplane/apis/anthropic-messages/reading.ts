@@ -73,7 +73,7 @@ function requestOf(tree: unknown, facts: BodyFacts, isAnswered: boolean): ChatRe
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,
     dropped: droppedOf(facts),
-    ...(typeof message.top_k === 'number' && { vendors: { top_k: message.top_k } }),
+    ...(message.top_k != null && { vendors: { top_k: message.top_k } }),
     ...(extras.length > 0 && { extras }),
     ...(untranslated && { untranslated }),
   }

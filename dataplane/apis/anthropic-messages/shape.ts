@@ -24,6 +24,24 @@ export function checkShape(body: MessagesBody): void {
   if (limit != null && (!Number.isSafeInteger(limit) || limit < 0 || limit > TOKENS_MAX))
     throw invalid(`"max_tokens" must be a whole number from 0 to ${TOKENS_MAX}.`, 'max_tokens')
   checkContent(body.system ?? '', 'system')
+  checkOptions(body)
+}
+
+const NUMBERS = ['temperature', 'top_p', 'top_k']
+const LISTS = ['stop_sequences', 'tools']
+const OBJECTS = ['metadata', 'output_config', 'thinking', 'tool_choice']
+
+/** A translation would leave out an option of another type without a word. */
+function checkOptions(body: MessagesBody): void {
+  const check = (members: readonly string[], isRight: (value: unknown) => boolean, what: string) => {
+    for (const member of members) {
+      const { [member]: value } = body
+      if (value != null && !isRight(value)) throw invalid(`"${member}" must be ${what}.`, member)
+    }
+  }
+  check(NUMBERS, Number.isFinite, 'a number')
+  check(LISTS, Array.isArray, 'an array')
+  check(OBJECTS, isRecord, 'an object')
 }
 
 function checkMessage(message: unknown, index: number): void {
