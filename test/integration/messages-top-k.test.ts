@@ -32,7 +32,9 @@ async function ask(model: string, top_k: unknown) {
   })
   await answer.text()
   const dropped = answer.headers.get('x-gw-dropped-parameters')
-  return { body: upstream.asked[0]?.body ?? {}, dropped }
+  // Ollama is also asked for its model.
+  const sent = upstream.asked.findLast(({ path }) => path !== '/api/show')
+  return { body: sent?.body ?? {}, dropped }
 }
 
 const PLACES: Readonly<Record<string, (body: Json) => unknown>> = {

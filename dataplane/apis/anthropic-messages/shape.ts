@@ -33,7 +33,11 @@ const OBJECTS = ['metadata', 'output_config', 'thinking', 'tool_choice']
 
 /** A translation would leave out an option of another type without a word. */
 function checkOptions(body: MessagesBody): void {
-  const check = (members: readonly string[], isRight: (value: unknown) => boolean, what: string) => {
+  const check = (
+    members: readonly string[],
+    isRight: (value: unknown) => boolean,
+    what: string,
+  ) => {
     for (const member of members) {
       const { [member]: value } = body
       if (value != null && !isRight(value)) throw invalid(`"${member}" must be ${what}.`, member)
