@@ -101,7 +101,8 @@ export class UpstreamStream implements OpenedStream {
     this.#later = undefined
     this.#over = over
     const wasPaused = this.#exchange.isPaused
-    if (this.#ended !== undefined || (this.#tap.isCurrent && !wasPaused && later.length === 0)) {
+    // Nothing more is read after the upstream's part, and no client waits for the verdict on its last words.
+    if (this.#isOver || (this.#tap.isCurrent && !wasPaused && later.length === 0)) {
       this.#leaveNow()
       return
     }
