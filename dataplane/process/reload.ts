@@ -8,12 +8,21 @@ import { tlsFilesOf } from '../config/tls-files.ts'
 import type { Activation } from '../gateway/activation.ts'
 
 /** Returns a function that stops it. */
-export function reloadOnChange(file: string, env: Host['env'], activation: Activation): () => void {
+export function reloadOnChange(
+  file: string,
+  env: Host['env'],
+  activation: Activation,
+  warn: (message: string) => void,
+): () => void {
   let isReading = false
   let isChanged = false
   let isEnded = false
   const beside = () => filesBeside(activation.loaded)
-  let unwatch = watchFiles([file, ...beside()], changed)
+  const unwatched = (folder: string, { message }: Error) =>
+    warn(`${folder} is not watched; after a change there, send SIGHUP: ${message}`)
+  const watched = (waiting: boolean) =>
+    watchFiles([file, ...beside()], { changed, unwatched, waiting })
+  let unwatch = watched(false)
 
   /** A change during the reading is read afterwards, once for all changes. */
   async function reload(): Promise<void> {
@@ -24,7 +33,7 @@ export function reloadOnChange(file: string, env: Host['env'], activation: Activ
       if (isEnded) return
       activation.replace(load)
       // The file may refer to other files now. A change that was noticed meanwhile is not lost.
-      unwatch = watchFiles([file, ...beside()], changed, unwatch())
+      unwatch = watched(unwatch())
     } while (isChanged)
     isReading = false
   }

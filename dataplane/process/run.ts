@@ -68,8 +68,10 @@ export async function run(
   }
   const loaded = await load({ file, reading })
   if (loaded === undefined) return 1
-  const follow = (_gateway: Gateway, activation: Activation) =>
-    reloadOnChange(file, env, activation)
+  const follow = (gateway: Gateway, activation: Activation) =>
+    reloadOnChange(file, env, activation, (message) =>
+      gateway.log.event('warn', 'config_watch', message),
+    )
   return await serve({ name: file, loaded, follow }, env, ending)
 }
 
