@@ -88,3 +88,13 @@ export function durationMs(text: string): number {
   if (value > 0) return value
   throw new InvalidArgumentError('Give a duration such as 60s or 5m (ms, s, m, h).')
 }
+
+/** The longest time of a timer; a longer one would end at once. */
+const TIMER_HOURS_MAX = 596
+
+/** A duration for which the tool itself waits, in milliseconds. */
+export function waitMs(text: string): number {
+  const value = durationMs(text)
+  if (value <= TIMER_HOURS_MAX * 3_600_000) return value
+  throw new InvalidArgumentError(`Give at most ${TIMER_HOURS_MAX}h.`)
+}

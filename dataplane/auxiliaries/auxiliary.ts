@@ -1,5 +1,5 @@
 /** One service beside the models: bounded in time, counted, and refused at once while it keeps failing. */
-import type { Clock } from '../base/clock.ts'
+import { type Clock, timerMs } from '../base/clock.ts'
 import { Breaker } from '../connection/breaker.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
@@ -59,8 +59,7 @@ export class Auxiliary {
     { timeoutMs: mostMs, signal: client }: Asking,
   ): Promise<T> {
     const { clock, metrics } = this.#world
-    // The rest of a request's time is a fraction, and a signal takes whole milliseconds.
-    const timeoutMs = Math.max(1, Math.ceil(mostMs))
+    const timeoutMs = timerMs(mostMs)
     const permit = this.breaker.permit(clock.now())
     if (permit === undefined)
       throw this.#failed('open', 'it keeps failing, and will be tried again soon')

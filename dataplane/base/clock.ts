@@ -13,6 +13,13 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
 }
 
+const TIMER_MS_MAX = 2_147_483_647
+
+/** The time for a timer or a signal. A signal takes no fraction, and both end at once if the time is too long for them. */
+export function timerMs(ms: number): number {
+  return Math.min(TIMER_MS_MAX, Math.max(1, Math.ceil(ms)))
+}
+
 /**
  * Calls once, after that number of milliseconds; returns a function that prevents it. It does not keep a process alive.
  */

@@ -96,7 +96,7 @@ export class Guard {
     const read = (answer: unknown) => protocol.read(side, answer, texts.length)
     const length = texts.reduce((sum, { text }) => sum + text.length, 0)
     const { signal, totalAt = Number.POSITIVE_INFINITY } = side === 'input' ? subject : NO_BOUNDS
-    const msMax = Math.ceil(Math.max(1, totalAt - this.#clock.now()))
+    const msMax = totalAt - this.#clock.now()
     return await this.#sidecar.ask(path, { body, length }, read, { msMax, leaving: signal })
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Deadline, Deadlines } from '../../dataplane/base/clock.ts'
+import { type Deadline, Deadlines, timerMs } from '../../dataplane/base/clock.ts'
 
 function aWorld() {
   let now = 0
@@ -73,4 +73,9 @@ test('the timer sweeps by itself, once however often it is started, until it is 
   world.deadlines.stop()
   t.mock.timers.tick(1000)
   assert.deepEqual(world.expired, ['a'])
+})
+
+test('the time for a timer is a whole number of milliseconds that a timer can wait', () => {
+  const times = [0.02, -5, 20.02, 1000, 2 ** 31, Number.POSITIVE_INFINITY]
+  assert.deepEqual(times.map(timerMs), [1, 1, 21, 1000, 2 ** 31 - 1, 2 ** 31 - 1])
 })

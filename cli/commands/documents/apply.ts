@@ -8,7 +8,7 @@ import {
   placeOf,
   writtenPlace,
 } from '../../asking/place.ts'
-import { durationMs } from '../../option-values.ts'
+import { durationMs, waitMs } from '../../option-values.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { endUsageWith64, printRemark } from '../../printing/output.ts'
 
@@ -56,7 +56,7 @@ export const apply = endUsageWith64(
       )
       .addOption(
         new Option('--timeout <time>', 'how long to wait')
-          .argParser(durationMs)
+          .argParser(waitMs)
           .default(FIVE_MINUTES_MS, '5m'),
       )
       .option('-y, --yes', 'do not ask before keys, routes or budgets are removed')

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { keyOption, urlFlag } from '../../asking/client-options.ts'
 import { urlOption } from '../../asking/connection.ts'
-import { durationMs, numberBetween, wholeNumber } from '../../option-values.ts'
+import { numberBetween, waitMs, wholeNumber } from '../../option-values.ts'
 import { type Format, printData } from '../../printing/formats.ts'
 import { EXIT } from '../../printing/output.ts'
 
@@ -51,7 +51,7 @@ export function addTraffic(command: Command): Command {
     )
     .addOption(
       new Option('--request-timeout <time>', 'how long to wait for an answer')
-        .argParser(durationMs)
+        .argParser(waitMs)
         .default(MINUTE_MS, '60s'),
     )
 }

@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander'
 import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
-import { durationMs } from '../../option-values.ts'
+import { waitMs } from '../../option-values.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { endUsageWith64 } from '../../printing/output.ts'
 
@@ -23,7 +23,7 @@ export const top = endUsageWith64(
       .addOption(
         new Option('--interval <time>', 'time between two readings, which the rates cover')
           .default(2000, '2s')
-          .argParser(durationMs),
+          .argParser(waitMs),
       )
       .addOption(formatOption()),
     '--gateway',

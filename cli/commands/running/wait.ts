@@ -7,7 +7,7 @@ import {
   NothingRuns,
   type PlaceOptions,
 } from '../../asking/place.ts'
-import { durationMs } from '../../option-values.ts'
+import { waitMs } from '../../option-values.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64, printLine } from '../../printing/output.ts'
 import type { Met } from '../../status/waiting.ts'
@@ -59,7 +59,7 @@ export const wait = endUsageWith64(
     )
     .addOption(
       new Option('--timeout <time>', 'how long to wait')
-        .argParser(durationMs)
+        .argParser(waitMs)
         .default(TWO_MINUTES_MS, '2m'),
     )
     .addOption(formatOption())

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander'
 import { bareName } from '../../asking/bare-name.ts'
 import { keyOption, routeOption, urlFlag } from '../../asking/client-options.ts'
 import { addPlace, askedPlace, type PlaceOptions, saidPlace } from '../../asking/place.ts'
-import { durationMs, numberBetween } from '../../option-values.ts'
+import { numberBetween, waitMs } from '../../option-values.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64, printLine, printRemark } from '../../printing/output.ts'
 import type { LimitsTest } from '../../trials/limits.ts'
@@ -47,7 +47,7 @@ const test = bareName(
       )
       .requiredOption('--tenant <name>', 'tenant whose limit is tested')
       .requiredOption('--rate <rpm>', 'requests a minute', numberBetween(1, RATE_MAX))
-      .requiredOption('--duration <time>', 'duration of the test, such as 30s', durationMs),
+      .requiredOption('--duration <time>', 'duration of the test, such as 30s', waitMs),
   )
     .addOption(
       new Option(

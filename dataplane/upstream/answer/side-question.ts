@@ -1,7 +1,7 @@
 /**
  * One call to an upstream other than requests to its model: one exchange without attempts, bounded in time and length.
  */
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, timerMs } from '../../base/clock.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Presence } from '../../call/presence.ts'
 import { readBounded } from '../../connection/bounded-body.ts'
@@ -42,7 +42,7 @@ export async function askBeside(
 ): Promise<SideAnswer> {
   const { state, settings: written } = target
   const msMax = Math.min(written.timeoutMs, QUESTION_MS_MAX)
-  const msLeft = () => Math.ceil(Math.max(1, Math.min(msMax, dueAt - clock.now())))
+  const msLeft = () => timerMs(Math.min(msMax, dueAt - clock.now()))
   const fetching = state.credential.renewed?.pending()
   if (fetching !== undefined) await fetchEnded(fetching, msLeft(), presence)
   const out = state.outBecause(clock.now())

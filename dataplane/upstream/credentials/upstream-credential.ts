@@ -1,5 +1,6 @@
 /** The fetched credential of one upstream, with its log lines and metrics. */
 import { setTimeout as delay } from 'node:timers/promises'
+import { timerMs } from '../../base/clock.ts'
 import type { Presence } from '../../call/presence.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { breakerSettingsOf } from '../../connection/breaker.ts'
@@ -204,7 +205,7 @@ export async function fetchEnded(
 ): Promise<void> {
   const over = new AbortController()
   presence.begin({ leave: () => over.abort() })
-  const timeUp = delay(waitMs, undefined, { signal: over.signal }).catch(() => undefined)
+  const timeUp = delay(timerMs(waitMs), undefined, { signal: over.signal }).catch(() => undefined)
   await Promise.race([pending, timeUp])
   over.abort()
   presence.done()
