@@ -34,8 +34,8 @@ export function conversationOf(
     tool: toolResult,
     marked,
   })
-  // The API refuses a conversation that begins with the assistant.
-  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [textBlock('.')] })
+  // The API refuses an empty conversation, and one that begins with the assistant.
+  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [textBlock('.')] })
   return turns.map((turn, index) => finished(turn, index === turns.length - 1))
 }
 

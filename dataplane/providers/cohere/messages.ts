@@ -3,14 +3,34 @@
 import { argumentsText, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
+import { CONTINUE } from '../extras/continue.ts'
 import { facts } from './facts.ts'
 
+/** A text without meaning, for places where the API requires one. */
+const FILLER = '.'
+
+/** The API refuses messages without content, and the last message must be the user's or a tool's. */
 export function messagesOf(messages: readonly ChatMessage[]): Json[] {
-  return messages.map(messageOf)
+  const sent: Json[] = []
+  for (const [index, message] of messages.entries()) {
+    const one = messageOf(message, index)
+    if (one !== undefined) sent.push(one)
+  }
+  const last = sent.at(-1)
+  if (last?.role === 'system') sent[sent.length - 1] = { ...last, role: 'user' }
+  if (last === undefined || last.role === 'assistant') {
+    const isModels = messages.at(-1)?.role === 'assistant'
+    sent.push({ role: 'user', content: isModels ? CONTINUE : FILLER })
+  }
+  return sent
 }
 
-function messageOf(message: ChatMessage, index: number): Json {
+/** undefined for an empty message, but a result must be there. */
+function messageOf(message: ChatMessage, index: number): Json | undefined {
   const content = contentOf(message, index)
+  const isEmpty = content.length === 0
+  if (isEmpty && message.role !== 'tool' && listOf(message.tool_calls).length === 0)
+    return undefined
   switch (message.role) {
     case 'system':
     case 'developer':
@@ -20,10 +40,14 @@ function messageOf(message: ChatMessage, index: number): Json {
     case 'assistant':
       return assistantOf(message, content, index)
     case 'tool':
-      return { role: 'tool', tool_call_id: textOf(message.tool_call_id) ?? '', content }
+      return toolOf(message, isEmpty ? FILLER : content)
     default:
       throw refused(`messages.${index}.role`, 'send it as system, user, assistant or tool')
   }
+}
+
+function toolOf({ tool_call_id: id }: ChatMessage, content: string | Json[]): Json {
+  return { role: 'tool', tool_call_id: textOf(id) ?? '', content }
 }
 
 function assistantOf(message: ChatMessage, content: string | Json[], index: number): Json {

@@ -24,10 +24,13 @@ export function messagesOf(messages: readonly ChatMessage[]): readonly ChatMessa
     if (one === undefined) continue
     const isAnswer = one.role === 'assistant' || one.role === 'tool'
     if (sent.at(-1)?.role === 'tool' && !isAnswer) sent.push(BETWEEN)
-    sent.push(one)
+    // The API refuses instructions behind the model's words, and at the end.
+    const isRefused = one.role === 'system' && sent.at(-1)?.role === 'assistant'
+    sent.push(isRefused ? { ...one, role: 'user' } : one)
   }
   const last = sent.at(-1)
   if (last?.role === 'assistant') sent[sent.length - 1] = { ...last, prefix: true }
+  if (last?.role === 'system') sent[sent.length - 1] = { ...last, role: 'user' }
   const isSame = sent.length === messages.length && sent.every((one, at) => one === messages[at])
   return isSame ? messages : sent
 }

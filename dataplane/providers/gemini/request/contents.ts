@@ -4,6 +4,7 @@ import { argumentsOf } from '../../../json/steps/arguments.ts'
 import { type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
 import { unsupported } from '../../../wire/unsupported.ts'
+import { CONTINUE } from '../../extras/continue.ts'
 import { picturesOf } from '../../pictures.ts'
 import { facts } from '../facts.ts'
 import type { SignaturesOf } from '../signatures.ts'
@@ -39,7 +40,9 @@ export function contentsOf(messages: readonly ChatMessage[], signatures: Signatu
     if (last?.role === turn.role) for (const part of turn.parts) last.parts.push(part)
     else if (turn.parts.length > 0) turns.push(turn)
   }
-  if (turns.length === 0) return [{ role: 'user', parts: [{ text: lastText(messages) }] }]
+  // The last turn must be the user's.
+  if (turns.at(-1)?.role !== 'user')
+    turns.push({ role: 'user', parts: behind([{ text: lastText(messages) }]) })
   return turns.map(({ role, parts }) => ({ role, parts: inOrder(parts) }))
 }
 
@@ -47,9 +50,9 @@ function inOrder(parts: readonly Placed[]): Json[] {
   return parts.toSorted((one, other) => one.place - other.place).map(({ part }) => part)
 }
 
-/** A conversation must not be empty. */
 function lastText(messages: readonly ChatMessage[]): string {
-  return textIn(messages.at(-1)?.content) || '.'
+  const last = messages.at(-1)
+  return last?.role === 'assistant' ? CONTINUE : textIn(last?.content) || '.'
 }
 
 function turnOf(message: ChatMessage, index: number, calls: Calls, signatures: SignaturesOf): Turn {

@@ -6,10 +6,17 @@ import type { ChatMessage } from '../../../wire/inner-form.ts'
 /** All texts in order, with blank lines between them; empty if there are none. */
 export function systemOf(messages: readonly ChatMessage[]): string {
   const instructions = messages.filter(isInstruction)
-  // If a request has only instructions, the last one is the text to answer.
-  if (instructions.length === messages.length) instructions.pop()
+  if (isAnswered(messages)) instructions.pop()
   const texts = instructions.map(({ content }) => textIn(content))
   return texts.filter((text) => text !== '').join('\n\n')
+}
+
+/** Whether the last message is an instruction without a question before it: then it is the text to answer. */
+function isAnswered(messages: readonly ChatMessage[]): boolean {
+  const last = messages.at(-1)
+  if (last === undefined || !isInstruction(last)) return false
+  const before = messages.findLast((message) => !isInstruction(message))
+  return before === undefined || before.role === 'assistant'
 }
 
 export function isInstruction({ role }: ChatMessage): boolean {
