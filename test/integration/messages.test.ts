@@ -347,6 +347,15 @@ test('a prompt that is too long is refused in the words that clients look for', 
   assert.match(message, /prompt is too long: \d+ tokens > 4000 maximum/)
 })
 
+test('a limit with no room beside a prompt that fits is refused in words that do not ask to shorten it', async () => {
+  const { status, message } = await refusal(
+    client.messages.create({ ...question, max_tokens: 4000 }),
+  )
+  assert.equal(status, 400)
+  assert.match(message, /input length and `max_tokens` exceed context limit: \d+ \+ 4000 > 4000,/)
+  assert.doesNotMatch(message, /prompt is too long/)
+})
+
 test('no upstream left: 529, which clients of this API know', async () => {
   const ask = () => client.messages.create({ ...question, model: 'gone' })
   assert.equal((await refusal(ask())).status, 502)

@@ -51,10 +51,19 @@ function typeOf(error: GatewayError): string {
   return TYPES[status] ?? (status >= 400 && status < 499 ? 'invalid_request_error' : 'api_error')
 }
 
-/** Clients compact their conversation after this text. */
+const NO_ROOM = 'input length and `max_tokens` exceed context limit'
+const LESS = 'decrease input length or `max_tokens` and try again'
+/** The text with the numbers of the vendor. */
+const OWN_NO_ROOM = new RegExp(`${NO_ROOM}: .*? and try again`)
+
+/** The API's own texts: after one, clients lower `max_tokens`; after the other, they compact their conversation. */
 function messageOf({ code, message, details }: GatewayError): string {
   if (code !== 'ERR_GW_CONTEXT_OVERFLOW') return message
-  const { prompt_tokens: prompt, context_window: window } = details.facts ?? {}
+  const { prompt_tokens: prompt, context_window: window, max_tokens: answer } = details.facts ?? {}
+  const [own] = OWN_NO_ROOM.exec(message) ?? []
+  if (own !== undefined) return own
+  if (Number(prompt) < Number(window))
+    return `${NO_ROOM}: ${prompt} + ${answer} > ${window}, ${LESS}`
   if (/^prompt is too long/.test(message)) return message
   const numbers = prompt === undefined ? '' : `: ${prompt} tokens > ${window} maximum`
   return `prompt is too long${numbers}. ${message}`
