@@ -75,9 +75,14 @@ export class TokenThread {
     // It stays on the list until the thread has finished it, because a cancelled count is still work.
     this.#waiting.set(id, { length, tokenizer, resolve, timer })
     this.#characters += length
-    this.#worker ??= this.#begin()
     const order: Order = { id, tokenizer, texts, until: Date.now() + this.#patienceMs }
-    this.#worker.postMessage(order)
+    try {
+      this.#worker ??= this.#begin()
+      this.#worker.postMessage(order)
+    } catch {
+      // The system may refuse another thread.
+      this.#settle(id, undefined)
+    }
     return promise
   }
 

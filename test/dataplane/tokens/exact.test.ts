@@ -127,6 +127,14 @@ test('a thread that breaks costs exactness, and the next call starts another', a
   }
 })
 
+test('a thread that cannot be started costs exactness, and takes no room among waiting prompts', async () => {
+  const unstarted = new TokenThread(new URL('http://localhost/thread.js'))
+  for (const _ of [1, 2, 3])
+    assert.equal(await unstarted.count('o200k_base', ['x'.repeat(2_000_000)]), undefined)
+  const counted = await new ThreadCounter('o200k_base', unstarted).count(aRequest())
+  assert.equal(counted.exact, false)
+})
+
 test('beyond the limit of waiting prompts nothing is counted', async () => {
   const silent = new TokenThread(new URL('data:text/javascript,setInterval(() => {}, 1e9)'))
   after(() => silent.stop())
