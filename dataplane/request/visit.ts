@@ -42,15 +42,21 @@ export async function serve(
   gateway.visits.add(visit)
   if (!api.quiet) gateway.calledAt = clock.now()
   try {
-    await api.run(visit)
+    try {
+      await api.run(visit)
+    } catch (error) {
+      if (error instanceof GatewayError && error.details.learnt !== undefined)
+        visit.notes.learnt(error.details.learnt)
+      await describeLimits(visit).catch(() => undefined)
+      refuse(error, visit)
+    } finally {
+      gateway.visits.remove(visit)
+      if (!api.quiet) close(visit)
+    }
   } catch (error) {
-    if (error instanceof GatewayError && error.details.learnt !== undefined)
-      visit.notes.learnt(error.details.learnt)
-    await describeLimits(visit).catch(() => undefined)
-    refuse(error, visit)
-  } finally {
-    gateway.visits.remove(visit)
-    if (!api.quiet) close(visit)
+    // No code waits for a request, so this error would end the process with all other requests.
+    internal(error, gateway, call.id)
+    call.outgoing.destroy()
   }
 }
 

@@ -85,6 +85,24 @@ test('a mistake of the gateway is hidden from the client and logged in full', as
   assert.match(String(lines[0]?.stack), /x is not a function/)
 })
 
+for (const what of ['refusal', 'record'] as const) {
+  test(`a mistake in the ${what} of a request ends its connection and no other request`, async () => {
+    const { gateway, lines } = assemble({ api_keys: [RECORD] })
+    const { call, heard } = aCall(headed({}), gateway.clock.now())
+    const broken = () => {
+      throw new TypeError('x is not a function')
+    }
+    if (what === 'record') gateway.traces.add = broken
+    const run = () => Promise.reject(new GatewayError('ERR_GW_ROUTE_NOT_FOUND', 'No.'))
+    const wire = what === 'refusal' ? { ...openAiWire, refusal: broken } : openAiWire
+    await serve(call, gateway, [], { ...anApi(run), wire })
+    assert.equal(heard.calls.at(-1), 'destroy')
+    assert.equal(gateway.visits.size, 0)
+    const [logged] = lines.filter(({ event }) => event === 'internal_error')
+    assert.match(String(logged?.stack), /x is not a function/)
+  })
+}
+
 test('a probe leaves neither trace nor line nor the time of a call', async () => {
   const { heard, done, gateway, lines, trace } = served(({ response }) => {
     response.send(200, 'text/plain', 'ok')
