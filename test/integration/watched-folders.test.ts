@@ -1,6 +1,7 @@
-/** A folder that is no longer there, or cannot be watched, ends no gateway that reads its configuration again. */
+/** A missing folder, or a lack of file descriptors, ends no gateway that reads its configuration again. */
 import assert from 'node:assert/strict'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
@@ -37,5 +38,24 @@ test('a folder of the configuration is removed, and the gateway reads its config
   front.process.signal('SIGHUP')
   await until('it is read a third time', async () => (await reloaded('success')) > before)
   assert.equal((await front.chat()).status, 200)
-  await rm(folder, { recursive: true })
 })
+
+test('a gateway without a free file descriptor keeps its configuration, and reads it again later', async () => {
+  const { pid } = front.process
+  const limit = (most: number) => execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${most}:`])
+  const failures = () => logged('failure')
+  const successes = () => logged('success')
+  const [failed, succeeded] = [failures(), successes()]
+  limit(3)
+  front.process.signal('SIGHUP')
+  await until('it could not be read', () => failures() > failed || front.logged('crash').length > 0)
+  limit(4096)
+  assert.deepEqual(front.logged('crash'), [])
+  front.process.signal('SIGHUP')
+  await until('it is read again', () => successes() > succeeded)
+  assert.equal((await front.chat()).status, 200)
+})
+
+function logged(result: string): number {
+  return front.logged('config_reload').filter((line) => line.result === result).length
+}

@@ -52,13 +52,16 @@ async function loadInProcess({ file, env, document, isServing }: Order): Promise
     env,
     detached: true,
   })
+  // Rejects if the system refuses another process; the pipes may be missing then.
+  const ended = once(child, 'close')
+  if (child.pid === undefined) await ended
   const bytes = document?.length ?? statSync(file, { throwIfNoEntry: false })?.size ?? 0
   if (isServing && bytes >= LARGE_BYTES && child.pid !== undefined) setPriority(child.pid, NICENESS)
   // The exit of the process shows why it did not read all of it.
   child.stdin.on('error', () => undefined)
   child.stdin.end(document)
   const [[code], complaint, data] = await Promise.all([
-    once(child, 'close'),
+    ended,
     text(child.stderr),
     receive(child.stdout),
   ])
