@@ -65,3 +65,54 @@ test('instructions behind the last answer are what the model answers, and stand 
       { role: 'user', content: 'Go on.' },
     ])
 })
+
+for (const provider of ['vllm', 'sglang', 'llamacpp'] as const)
+  test(`${provider}, which parses the arguments of calls, gets objects, and the answer names what was left out`, () => {
+    const given = ['{"n":12345678901234567890}', '{"cut": "in the mid', '[1]', 'null', '']
+    const calls = given.map((text, at) => ({
+      id: `c${at}`,
+      type: 'function',
+      function: { name: 'now', arguments: text },
+    }))
+    const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'ok' }))
+    const messages = [
+      user('a'),
+      { role: 'assistant', content: null, tool_calls: calls },
+      ...results,
+    ]
+    const sent = sentBy({ api: 'chat', provider }, { messages, tools: TOOLS })
+    const got = sent.body.messages[1].tool_calls.map((call: (typeof calls)[0]) => call.function)
+    assert.deepEqual(
+      got.map((one: { arguments: string }) => one.arguments),
+      [given[0], '{}', '{}', '{}', ''],
+    )
+    assert.deepEqual(sent.complaints, [])
+    assert.deepEqual(sent.named, ['tool_calls.function.arguments'])
+  })
+
+for (const provider of ['openai', 'vllm', 'bedrock', 'mistral', 'cohere'] as const)
+  test(`${provider} accepts an answer of thinking alone from a client of Messages`, () => {
+    const thinking = { type: 'thinking', thinking: 'Hm.', signature: '' }
+    const messages = [user('a'), { role: 'assistant', content: [thinking] }, user('b')]
+    assert.deepEqual(
+      sentBy({ api: 'messages', provider, model: 'gpt-4.1' }, { messages }).complaints,
+      [],
+    )
+  })
+
+for (const provider of ['openai', 'vllm', 'mistral', 'cohere', 'ollama'] as const)
+  test(`${provider} gets words between a call and its output behind the output`, () => {
+    const call = { type: 'function_call', name: 'now', arguments: '{}' }
+    const input = [
+      user('a'),
+      { ...call, call_id: 'c1' },
+      user('Hurry.'),
+      { ...call, call_id: 'c2' },
+      { type: 'function_call_output', call_id: 'c1', output: 'ok' },
+      { type: 'function_call_output', call_id: 'c2', output: 'ok' },
+    ]
+    const tools = [{ type: 'function', name: 'now', parameters: { type: 'object' } }]
+    const { body, complaints } = sentBy({ api: 'responses', provider }, { input, tools })
+    assert.deepEqual(complaints, [])
+    assert.partialDeepStrictEqual(body.messages.at(-1), { role: 'user', content: 'Hurry.' })
+  })

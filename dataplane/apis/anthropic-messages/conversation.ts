@@ -53,7 +53,8 @@ export class Conversation {
     const known = ['text', 'tool_use', 'thinking', 'redacted_thinking']
     for (const { type } of blocks) if (!known.includes(String(type))) this.#lacksBlock(type, index)
     if (text === '' && calls.length === 0 && unsigned.length === 0) return
-    const content = text === '' ? null : text
+    // An answer that was cut while the model thought has neither words nor calls.
+    const content = text === '' && calls.length > 0 ? null : text
     this.messages.push({
       role: 'assistant',
       content,

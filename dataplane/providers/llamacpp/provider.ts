@@ -21,7 +21,7 @@ const like = openAiLike(facts, {
   // Older builds support no other form.
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
-  takes: { reasoning: 'reasoning_content', picturesInResults: true },
+  takes: { reasoning: 'reasoning_content', picturesInResults: true, objectArguments: true },
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   // A second limit that overrides max_tokens, a position in the queue, another model.

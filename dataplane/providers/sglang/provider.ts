@@ -33,7 +33,7 @@ const OWN = [
 
 const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
-  takes: { reasoning: 'reasoning_content', picturesInResults: true },
+  takes: { reasoning: 'reasoning_content', picturesInResults: true, objectArguments: true },
   repeatsUsage: true,
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),

@@ -17,7 +17,7 @@ const RECOGNISERS: readonly Recogniser[] = [
 
 const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
-  takes: { reasoning: 'reasoning', picturesInResults: true },
+  takes: { reasoning: 'reasoning', picturesInResults: true, objectArguments: true },
   repeatsUsage: true,
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),

@@ -48,7 +48,7 @@ export function checkItems(items: unknown, param: string): void {
   if (file !== undefined) throw invalid(NO_FILES, file.param)
 }
 
-/** Joins the calls of one turn into one message. Their results follow, and the results' pictures come last. */
+/** Joins the calls of one turn into one message. Their results follow, then the results' pictures, then other words. */
 class Turns {
   readonly #tools: Tools
   readonly #lacks: Lacks
@@ -63,6 +63,8 @@ class Turns {
   #images: Json[] = []
   #results: ChatMessage[] = []
   #pictures: Json[] = []
+  /** Messages between calls and their results. */
+  #between: ChatMessage[] = []
   readonly #called = new Set<string>()
   readonly #answered = new Set<string>()
 
@@ -105,6 +107,10 @@ class Turns {
   }
 
   say(message: ChatMessage): void {
+    if (this.#calls.some(({ id }) => !this.#answered.has(String(id)))) {
+      this.#between.push(message)
+      return
+    }
     this.#flush()
     this.#messages.push(message)
   }
@@ -191,6 +197,8 @@ class Turns {
     }
     this.#messages.push(...this.#results)
     if (this.#pictures.length > 0) this.#messages.push({ role: 'user', content: this.#pictures })
+    this.#messages.push(...this.#between)
+    this.#between = []
     this.#text = undefined
     this.#thought = undefined
     this.#calls = []

@@ -4,6 +4,7 @@ import type { ChatMessage, ChatRequest } from '../../../wire/inner-form.ts'
 import type { ThinkingMember } from '../../../wire/models/capabilities.ts'
 import type { ProviderSettings } from '../../../wire/provider.ts'
 import { shownByUser } from '../../pictures.ts'
+import { ARGUMENTS, areObjects, withObjects } from './arguments.ts'
 
 /** Differences between models and servers in the messages that they accept. */
 export interface Takes {
@@ -17,6 +18,8 @@ export interface Takes {
   readonly picturesInResults?: boolean
   /** Whether messages of the model may contain its pictures; otherwise the user's messages contain them. */
   readonly ownPictures?: boolean
+  /** Whether the arguments of calls must be JSON objects. */
+  readonly objectArguments?: boolean
 }
 
 /** Facts of the model override those of the runtime. A model that refused thinking in a history gets none. */
@@ -81,7 +84,10 @@ function isTaken(message: ChatMessage, takes: Takes): boolean {
     case 'tool':
       return takes.picturesInResults === true || !Array.isArray(message.content)
     case 'assistant':
-      return THINKING.every((name) => message[name] === undefined)
+      return (
+        THINKING.every((name) => message[name] === undefined) &&
+        (takes.objectArguments !== true || areObjects(message))
+      )
     default:
       return true
   }
@@ -102,7 +108,11 @@ function wordsOf(message: ChatMessage): ChatMessage {
 
 function messageFor(message: ChatMessage, takes: Takes, lost: Set<string>): ChatMessage {
   if (message.role === 'developer' && !takes.developerRole) return { ...message, role: 'system' }
-  return message.role === 'assistant' ? thinkingFor(message, takes, lost) : message
+  if (message.role !== 'assistant') return message
+  const thinking = thinkingFor(message, takes, lost)
+  if (!takes.objectArguments || areObjects(message)) return thinking
+  lost.add(ARGUMENTS)
+  return withObjects(thinking)
 }
 
 /** Unsigned thinking goes back under the runtime's own name; no other model accepts signed thinking. */
