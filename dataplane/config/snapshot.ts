@@ -13,7 +13,7 @@ import { CertificateNames } from './certificate-names.ts'
 import { ModelNames } from './routes/model-names.ts'
 import { NamedModels } from './routes/named-models.ts'
 import { Placements } from './routes/placements.ts'
-import { known, type Route, routeOf } from './routes/route.ts'
+import { known, type Route, routesOf } from './routes/route.ts'
 import { Sunsets } from './routes/sunsets.ts'
 import { settingsOf, type UpstreamSettings } from './upstreams/settings.ts'
 
@@ -79,9 +79,7 @@ export function compile(configuration: Configuration, delivered?: Delivered): Sn
       settingsOf(entry, delivered?.disabled.get(entry.name)),
     ]),
   )
-  const routes = new Map(
-    section.routes.map((entry) => [entry.name, routeOf(entry, section, upstreams)]),
-  )
+  const routes = new Map(routesOf(section, upstreams).map((route) => [route.name, route]))
   const aliases = Object.entries(section.aliases).map(
     ([alias, name]) => [alias, known(routes, name)] as const,
   )

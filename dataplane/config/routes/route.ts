@@ -45,22 +45,25 @@ function withObjective(route: RouteSection, { slo }: Section): RouteSection {
 }
 
 /** Without the members of weight 0, which get no requests, not even while all others are unavailable. */
-function withoutIdle(route: RouteSection, { upstreams }: Section): RouteSection {
+function withoutIdle(route: RouteSection, upstreams: Upstreams): RouteSection {
   if (route.strategy !== 'weighted') return route
-  const weights = new Map(upstreams.map(({ name, weight }) => [name, weight]))
-  const used = route.upstreams.filter(({ name, weight }) => (weight ?? weights.get(name)) !== 0)
+  const weightOf = (name: string) => upstreams.get(name)?.section.weight
+  const used = route.upstreams.filter(({ name, weight }) => (weight ?? weightOf(name)) !== 0)
   return used.length === route.upstreams.length ? route : { ...route, upstreams: used }
 }
 
-export function routeOf(
-  written: RouteSection,
-  gateway: Section,
-  upstreams: ReadonlyMap<string, UpstreamSettings>,
-): Route {
-  const asUsed = (route: RouteSection) => withoutIdle(withObjective(route, gateway), gateway)
-  const section = asUsed(written)
-  const routes = gateway.routes.map(asUsed)
+type Upstreams = ReadonlyMap<string, UpstreamSettings>
+
+/** The routes of a section in its order. */
+export function routesOf(gateway: Section, upstreams: Upstreams): readonly Route[] {
+  const routes = gateway.routes.map((route) =>
+    withoutIdle(withObjective(route, gateway), upstreams),
+  )
   const whole = { ...gateway, routes }
+  return routes.map((route) => routeOf(route, whole, upstreams))
+}
+
+function routeOf(section: RouteSection, whole: Section, upstreams: Upstreams): Route {
   const strategy = known(STRATEGIES_BY_NAME, section.strategy)
   const isNested = isGroup(section)
   const own = isNested ? upstreamNamesOf(section, whole.routes) : strategy.members(section)
