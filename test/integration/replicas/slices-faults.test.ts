@@ -26,6 +26,8 @@ const upstream = await startUpstream()
 const folder = await mkdtemp(join(tmpdir(), 'gw-slices-'))
 const place = join(folder, 'redis.sock')
 let primary = await keeping()
+/** All that were started, to stop them also after a failed test. */
+const servers = new Set([primary])
 symlinkSync(primary.socket, place)
 
 const rateOf = (fault: Fault, burst: number) => `rate-${burst}-${fault}`
@@ -60,7 +62,7 @@ const replicas = await Replicas.start(
 )
 after(async () => {
   await Promise.all([replicas.stop(), upstream.close()])
-  await primary.stop()
+  await Promise.all([...servers].map((server) => server.stop()))
   await rm(folder, { recursive: true })
 })
 
@@ -76,6 +78,7 @@ const begin: Readonly<Record<Fault, () => Promise<void>>> = {
     primary.signal('SIGKILL')
     await delay(500)
     primary = await primary.restart()
+    servers.add(primary)
   },
   async frozen() {
     primary.signal('SIGSTOP')
@@ -87,17 +90,17 @@ const begin: Readonly<Record<Fault, () => Promise<void>>> = {
   },
   async promoted() {
     const second = await keeping(['--replicaof', '127.0.0.1', String(primary.port)])
-    const isLinked = async () =>
-      (await second.ask('INFO', 'replication')).includes('master_link_status:up')
-    await until('the second server has everything', isLinked)
+    servers.add(second)
     // It waits until the second server has all: a primary that is killed may have answered what that one never gets.
-    await primary.ask('FAILOVER', 'TO', '127.0.0.1', String(second.port))
+    // It is refused until the primary has heard from the second server.
+    const begins = async () =>
+      (await primary.ask('FAILOVER', 'TO', '127.0.0.1', String(second.port))).startsWith('+OK')
+    await until('the second server may take over', begins)
     const isPrimary = async () => (await second.ask('INFO', 'replication')).includes('role:master')
     await until('the second server takes over', isPrimary)
     primary.signal('SIGKILL')
     unlinkSync(place)
     symlinkSync(second.socket, place)
-    await primary.stop()
     primary = second
   },
 }
