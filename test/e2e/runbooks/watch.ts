@@ -56,9 +56,9 @@ async function clockOf({ query }: Prometheus): Promise<number> {
   return Number((await query('vector(time())'))[0]?.value[1] ?? 0)
 }
 
-/** The time of the oldest of the newest samples. */
+/** The time of the oldest of the newest samples. The `timestamp` of a comparison would be the time of the query. */
 async function oldest({ query }: Prometheus): Promise<number> {
-  return Number((await query('min(timestamp(up == 1))'))[0]?.value[1] ?? 0)
+  return Number((await query('min(timestamp(up) and up == 1)'))[0]?.value[1] ?? 0)
 }
 
 function serviceOf(gateway: string): string {
