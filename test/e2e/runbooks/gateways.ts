@@ -1,5 +1,7 @@
 /** Incidents of gateways: configurations, Secrets, upstreams, the shared store, routes. */
+
 import { Certificates } from '../../helpers/certificates.ts'
+import { until } from '../../helpers/until.ts'
 import { NAME, type Rig, replicas, routes, sharedLimits, upstreams } from '../incidents/rig.ts'
 import { gateway } from '../objects.ts'
 import { SPACE, SYSTEM } from '../spaces.ts'
@@ -188,10 +190,11 @@ export const GATEWAY_INCIDENTS: readonly Planted[] = [
   },
 ]
 
-/** A request that succeeds closes the breaker. */
+/** A request that succeeds closes a breaker, so it asks until both pods answer all. */
 async function healed({ fails, ask }: Rig): Promise<void> {
   await fails('faulty', 'fine')
-  await ask({ model: 'chat', count: 20 })
+  const isServed = async () => /^200(?: 200)*$/.test(await ask({ model: 'chat', count: 20 }))
+  await until('the upstream is used again', isServed)
 }
 
 /** The value of the Secret is no URL, which only the pods see. */
