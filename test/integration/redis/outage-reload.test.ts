@@ -36,7 +36,7 @@ async function failsOpen(): Promise<unknown> {
   return (await front.admin('/status')).store.fail_open
 }
 
-/** What the gateway said about settings that wait for a restart. */
+/** Lines of the log about settings that wait for a restart. */
 function warnings(): unknown[] {
   const lines = front.logged('config_reload').filter(({ level }) => level === 'warn')
   return [...new Set(lines.map(({ message }) => message))]
