@@ -23,8 +23,22 @@ import { isWanting, note, telling } from './redis-witness.ts'
 const PROBE_MS = 150
 const BEAT_MS = 3000
 
-/** The real Redis; one connection serves all histories. */
-export class Server {
+/** Values of keys: a list of the fields and values of a hash, or a text; bytes are hexadecimal digits. */
+export interface Copy {
+  readonly keys: readonly string[]
+  readonly values: readonly (string | readonly string[])[]
+}
+
+/** The part of a server that a history needs. */
+export interface Scripts {
+  run(lua: string, keys: readonly string[], args: readonly Argument[]): Promise<unknown>
+  flush(keys: readonly string[]): Promise<void>
+  copy(keys: readonly string[]): Promise<Copy>
+  restore(copy: Copy): Promise<void>
+}
+
+/** A real Redis, or what stands in for it; one connection serves all histories. */
+export class Server implements Scripts {
   readonly #client: RedisClient
   readonly #shas = new Map<string, string>()
 
@@ -45,6 +59,21 @@ export class Server {
     return reply
   }
 
+  async flush(keys: readonly string[]): Promise<void> {
+    await this.run(FLUSH, keys, [])
+  }
+
+  async copy(keys: readonly string[]): Promise<Copy> {
+    return { keys, values: (await this.run(COPY, keys, [])) as Copy['values'] }
+  }
+
+  async restore({ keys, values }: Copy): Promise<void> {
+    for (const [index, key] of keys.entries()) {
+      const value = values[index] ?? ''
+      await this.run(RESTORE, [key], typeof value === 'string' ? [value] : value)
+    }
+  }
+
   close(): void {
     this.#client.close()
   }
@@ -62,26 +91,40 @@ export interface Flaw {
 
 type Argument = string | number
 
-export function openRedis(server: Server, flaw: Flaw = {}): OpenBackend {
+export function openRedis(server: Scripts, flaw: Flaw = {}): OpenBackend {
   return (world) => new RedisBackend(server, world, flaw)
 }
 
-const NO_COPY = { keys: [], values: [] }
+const NO_COPY: Copy = { keys: [], values: [] }
+
+const FLUSH = "for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, 0) end"
+
+const HEX = `
+local function hex(text)
+  return (string.gsub(text, '.', function(c) return string.format('%02x', string.byte(c)) end))
+end
+`
 
 /** As hexadecimal digits, because a client reads texts. */
-const DUMP = `
+const COPY = `${HEX}
 local values = {}
 for i, key in ipairs(KEYS) do
-  values[i] = string.gsub(redis.call('DUMP', key) or '', '.', function(c) return string.format('%02x', string.byte(c)) end)
+  local text = redis.pcall('GET', key)
+  if type(text) == 'table' then
+    values[i] = redis.call('HGETALL', key)
+    for j = 1, #values[i] do values[i][j] = hex(values[i][j]) end
+  else
+    values[i] = hex(text or '')
+  end
 end
 return values
 `
 
 const RESTORE = `
-for i, key in ipairs(KEYS) do
-  local value = string.gsub(ARGV[i], '..', function(digits) return string.char(tonumber(digits, 16)) end)
-  if value ~= '' then redis.call('RESTORE', key, 0, value) end
+for i = 1, #ARGV do
+  ARGV[i] = string.gsub(ARGV[i], '..', function(digits) return string.char(tonumber(digits, 16)) end)
 end
+if #ARGV > 1 then redis.call('HSET', KEYS[1], unpack(ARGV)) elseif ARGV[1] ~= '' then redis.call('SET', KEYS[1], ARGV[1]) end
 `
 
 let histories = 0
@@ -89,16 +132,16 @@ let histories = 0
 class RedisBackend implements Backend {
   /** Several histories use the same server at a time. */
   readonly #prefix = `h${++histories}:`
-  readonly #server: Server
+  readonly #server: Scripts
   readonly #world: BackendWorld
   readonly #keys = new Set<string>()
   readonly #flaw: Flaw
   readonly #flawed = new Map<string, string>()
   /** The listeners of pushed messages. */
   readonly #ears: { readonly wire: View['wire']; readonly store: RedisStore }[] = []
-  #copy: { readonly keys: readonly string[]; readonly values: readonly string[] } = NO_COPY
+  #copy = NO_COPY
 
-  constructor(server: Server, world: BackendWorld, flaw: Flaw) {
+  constructor(server: Scripts, world: BackendWorld, flaw: Flaw) {
     this.#server = server
     this.#world = world
     this.#flaw = flaw
@@ -138,19 +181,17 @@ class RedisBackend implements Backend {
   }
 
   async flush(): Promise<boolean> {
-    await this.#server.run("return redis.call('DEL', unpack(KEYS))", [...this.#keys, 'none'], [])
+    await this.#server.flush([...this.#keys])
     return true
   }
 
   async copy(): Promise<void> {
-    const keys = [...this.#keys]
-    this.#copy = { keys, values: (await this.#server.run(DUMP, keys, [])) as string[] }
+    this.#copy = await this.#server.copy([...this.#keys])
   }
 
   async failOver(): Promise<boolean> {
     await this.flush()
-    const { keys, values } = this.#copy
-    await this.#server.run(RESTORE, keys, values)
+    await this.#server.restore(this.#copy)
     return true
   }
 

@@ -40,6 +40,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'prom-client': '',
   'sonic-boom': '',
   undici: 'answers come as bytes',
+  wasmoon: '',
   yaml: '',
   zod: '',
 }

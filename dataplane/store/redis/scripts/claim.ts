@@ -119,7 +119,7 @@ for i, window in ipairs({ dayLedger, monthLedger }) do
   if cap >= 0 then
     for place = offset + 37, #ARGV do
       -- A later call returns an alert again until the replica has the reply.
-      local by = reachedBy(window, cap, ARGV[place], id .. '#' .. number)
+      local by = reachedBy(window, cap, ARGV[place], id .. '#' .. ARGV[offset + 2])
       local first = by and string.match(by, '#(%d+)$')
       if first and by == id .. '#' .. first and tonumber(first) > heard then
         crossed[#crossed + 1] = i
