@@ -13,6 +13,7 @@ const PROGRAMS = [
   'cli/main.ts',
   'dataplane/main.ts',
   'dataplane/tokens/exact/thread.ts',
+  'dataplane/store/embedded/thread.ts',
   'dataplane/config/apart/program.ts',
   ...globSync('dataplane/providers/*/provider.ts', { cwd: ROOT }),
 ]
