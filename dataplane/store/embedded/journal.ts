@@ -82,7 +82,8 @@ export class Journal {
   }
 
   #schedule(ms: number): void {
-    this.#timer = setTimeout(() => this.#schedule(this.flush() ? FLUSH_MS : RETRY_MS), ms)
+    const again = () => this.#schedule(this.flush() ? FLUSH_MS : RETRY_MS)
+    this.#timer = setTimeout(again, ms).unref()
   }
 
   #restore(): void {

@@ -40,7 +40,7 @@ export async function openServer({ socket, vm, wall }: ServerOptions): Promise<S
   })
   server.maxConnections = CONNECTIONS_MAX
   await listen(server, socket)
-  const timer = setInterval(() => vm.call('sweep', [wall(), 0]), SWEEP_MS)
+  const timer = setInterval(() => vm.call('sweep', [wall(), 0]), SWEEP_MS).unref()
   return {
     async close() {
       clearInterval(timer)

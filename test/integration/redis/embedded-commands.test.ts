@@ -162,6 +162,10 @@ test('a script that Redis refuses is refused, and leaves no global', async () =>
     '#!lua\nreturn #KEYS + #ARGV',
     'return tostring(3) .. tostring(0.5) .. 7',
     "return { math.floor(-1.5), math.ceil(2.1), tonumber('0x10'), tonumber('7', 8), tonumber('x') or 'none' }",
+    "return tonumber('9223372036854775807') + 1 > 0",
+    'return math.floor(8e18) * 2 > 0',
+    'return math.ceil(8e18) * 2 > 0',
+    'return cmsgpack.unpack(cmsgpack.pack(2 ^ 62)) * 4 > 0',
     "local t = { '5', '6' } return t[1] * 1000 + t[2]",
   ])
     await same(lua, 1, ['k', 'v'])
