@@ -1,6 +1,6 @@
 /** The virtual machine of Lua in which values are kept and scripts run. Only this file knows the package. */
 import { LuaFactory } from 'wasmoon'
-import { PROGRAM } from './lua/scripts.ts'
+import { programOf } from './lua/scripts.ts'
 
 /** The functions that the program returns, in its order. */
 const FUNCTIONS = ['run', 'sweep', 'drain', 'keep', 'restore', 'listen', 'info'] as const
@@ -28,6 +28,8 @@ interface Machine {
 
 const ALL_RESULTS = -1
 const SCRATCH_BYTES = 64 * 1024
+/** Half of what the virtual machine can address. */
+const MEMORY_MAX = 1024 * 1024 * 1024
 
 export type Value = Uint8Array | string | number
 
@@ -38,12 +40,12 @@ export class LuaVm {
   readonly #length: number
   #scratch = { at: 0, bytes: 0 }
 
-  private constructor(machine: Machine) {
+  private constructor(machine: Machine, memoryMax: number) {
     this.#machine = machine
     this.#length = machine._malloc(4)
     this.#state = machine._luaL_newstate()
     machine._luaL_openlibs(this.#state)
-    const program = Buffer.from(PROGRAM)
+    const program = Buffer.from(programOf(memoryMax))
     const at = this.#room(program.length)
     machine.HEAPU8.set(program, at)
     const loaded = machine._luaL_loadbufferx(this.#state, at, program.length, at, 0)
@@ -51,9 +53,9 @@ export class LuaVm {
       throw new Error(`The store's program does not start: ${this.#result(-1)}`)
   }
 
-  static async open(): Promise<LuaVm> {
+  static async open(memoryMax = MEMORY_MAX): Promise<LuaVm> {
     const { module } = await new LuaFactory().getLuaModule()
-    return new LuaVm(module as unknown as Machine)
+    return new LuaVm(module as unknown as Machine, memoryMax)
   }
 
   /** Memory in use, a part of it garbage. */

@@ -6,9 +6,6 @@ import { VALUES } from './values.ts'
 /** Texts beyond that are forgotten; a caller sends its text again. */
 const SCRIPTS_MAX = 500
 
-/** Bytes in the virtual machine, a part of them garbage, beyond which nothing is run; a quarter of what it can address. */
-export const MEMORY_MAX = 1024 * 1024 * 1024
-
 /**
  * Redis has Lua 5.1, this is 5.4: numbers that a script reads or rounds are floats, `unpack` is global, and a number as a
  * text has at most 14 digits. A script that reads or sets a global that it does not have fails.
@@ -96,7 +93,7 @@ local function compiled(sha, text)
   return script
 end
 
-local function isFull() return collectgarbage('count') * 1024 > ${MEMORY_MAX} end
+local function isFull() return collectgarbage('count') * 1024 > MEMORY_MAX end
 
 local function setTime(ms, us) now, micros = ms, us end
 
@@ -124,6 +121,8 @@ end
 return run, function(...)
   setTime(...)
   sweep()
+  -- Values that are gone still count.
+  if isFull() then collectgarbage() end
   return ''
 end, drain, function(isOn)
   isKept = isOn == 'yes'
@@ -141,9 +140,15 @@ const INFO = String.raw`
 local micros = 0
 local function info()
   local used = math.floor(collectgarbage('count') * 1024)
-  return '# Memory\r\nused_memory:' .. used .. '\r\nmaxmemory:${MEMORY_MAX}\r\nmaxmemory_policy:noeviction\r\n'
+  return '# Memory\r\nused_memory:' .. used .. '\r\nmaxmemory:' .. MEMORY_MAX .. '\r\nmaxmemory_policy:noeviction\r\n'
 end
 `
 
-/** Returns the functions in the order of `Functions` in `../vm.ts`. */
-export const PROGRAM = [INFO, MESSAGES, VALUES, COMMANDS, WORLD, REPLIES, RUN].join('')
+/**
+ * Returns the functions in the order of `FUNCTIONS` in `../vm.ts`. Nothing is run beyond that many bytes of memory, a part
+ * of them garbage.
+ */
+export function programOf(memoryMax: number): string {
+  const limit = `local MEMORY_MAX = ${memoryMax}\n`
+  return [limit, INFO, MESSAGES, VALUES, COMMANDS, WORLD, REPLIES, RUN].join('')
+}

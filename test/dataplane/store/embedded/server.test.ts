@@ -137,6 +137,25 @@ function namesIn(vm: LuaVm): number {
   return new Set(names).size
 }
 
+test('a full store refuses scripts as Redis does, until values have expired', async () => {
+  const clock = aClock()
+  const vm = await LuaVm.open(16 * 1024 * 1024)
+  const megabyte = Buffer.alloc(1024 * 1024)
+  const keep = (key: number) => {
+    const lua = "redis.call('SET', KEYS[1], ARGV[1] .. KEYS[1], 'PX', 1000) return 1"
+    return String(vm.call('run', [lua, lua, 1, clock.wall(), 0, `k${key}`, megabyte])[0])
+  }
+  let key = 0
+  let reply = ''
+  do reply = keep(key++)
+  while (reply === ':1\r\n' && key < 100)
+  assert.equal(reply, "-OOM command not allowed when used memory > 'maxmemory'.\r\n")
+  clock.pass(120_000)
+  vm.call('sweep', [clock.wall(), 0])
+  assert.ok(vm.bytes < 4 * 1024 * 1024, String(vm.bytes))
+  assert.equal(keep(key), ':1\r\n')
+})
+
 test('bytes that are no requests close the connection, and the store serves others', async (context) => {
   const { socket } = await aServer(context)
   const hostile: readonly string[] = [
