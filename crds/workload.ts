@@ -138,7 +138,8 @@ export const WorkloadSpec = z.strictObject({
     .default([])
     .describe('Secrets for pulling the image.'),
   resources: Resources.optional().describe(
-    'CPU and memory of a pod; one event loop uses one CPU. If absent: requests cpu 500m and memory 256Mi, limits memory 1Gi.',
+    'CPU and memory of a pod; one process uses one CPU. If absent: requests cpu 500m and memory 256Mi, limits memory 1Gi, ' +
+      'for each of gw.gateway.workers.',
   ),
   service: Service.prefault({}).describe('The address that clients use.'),
   route: Route.optional().describe(

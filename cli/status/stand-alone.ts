@@ -74,6 +74,7 @@ export const StandAloneStatus = z.looseObject({
   objectives: z.array(z.looseObject({})).default([]),
   verification: VerificationStatus.optional(),
   issuers: z.array(Issuer).default([]),
+  workers: z.array(z.looseObject({ state: z.string() })).default([]),
 })
 
 type Status = z.output<typeof StandAloneStatus>
@@ -136,6 +137,7 @@ function print(admin: string, seen: Status, isWide: boolean): void {
       `${counted(seen.requests_in_flight, 'request')}, ${counted(seen.streams_open, 'stream')}`,
     ],
     ['store', sentenceOf(store)],
+    ...(seen.workers.length > 0 ? [['processes', processesOf(seen)] as const] : []),
   ])
   for (const error of reload.errors) printLine(paint(error, 'red', process.stdout))
   printLine('')
@@ -155,6 +157,12 @@ function print(admin: string, seen: Status, isWide: boolean): void {
     columns.map((name) => name.replaceAll('_', ' ').toUpperCase()),
     objectives.map((one) => columns.map((name) => one[name])),
   )
+}
+
+/** The first process is the one that answers. */
+function processesOf({ workers }: Status): string {
+  const serving = workers.filter(({ state }) => state === 'serving').length
+  return `${1 + serving} of ${1 + workers.length} serve`
 }
 
 function stateShown({ state, store }: Status) {

@@ -39,12 +39,24 @@ export interface Listening {
   readonly admin: readonly string[]
 }
 
+/** The workers of the process that is asked. */
+export interface Others {
+  /** The answers of those that answer in time. */
+  ask(
+    route: string,
+    request: AdminRequest,
+  ): Promise<readonly { readonly number: number; readonly body: AdminResponse }[]>
+  list(): readonly { readonly number: number; readonly state: string }[]
+}
+
 /** The parts of the process that the admin API shows and may change. */
 export interface Administered {
   readonly gateway: Gateway
   readonly activation: Activation
   /** Where the process listens; undefined until it does. */
   readonly listening: () => Listening | undefined
+  /** Absent in a gateway of one process, and in a worker. */
+  readonly others?: Others | undefined
 }
 
 /** How one listener of the admin API lets callers in. */

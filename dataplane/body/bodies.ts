@@ -12,12 +12,15 @@ export function bodyBytesMax(memoryBytes: number, requestBytesMax: number): numb
   return Math.max(Math.floor(memoryBytes / MEMORY_PARTS), LARGEST_MIN * requestBytesMax)
 }
 
-/** The memory that the process may use: the smallest of the container's limit or the machine's memory, and the heap's limit. */
-export function processMemory(): number {
+/**
+ * The memory that one of several processes may use: its part of the container's limit or of the machine's memory, and at
+ * most what its heap allows.
+ */
+export function processMemory(processes = 1): number {
   const limit = process.constrainedMemory()
   const machine = totalmem()
   const memory = limit > 0 && limit < machine ? limit : machine
-  return Math.min(memory, 2 * getHeapStatistics().heap_size_limit)
+  return Math.min(memory / processes, 2 * getHeapStatistics().heap_size_limit)
 }
 
 interface Share {

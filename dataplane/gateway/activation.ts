@@ -22,8 +22,14 @@ export interface ReloadStatus {
   readonly errors: readonly string[]
 }
 
-/** Settings that wait for a restart, because listeners are bound once. */
-const BOUND_ONCE = ['listen_address', 'listen_port', 'metrics_port', 'admin_port'] as const
+/** Settings that wait for a restart, because listeners are bound once, and workers are started once. */
+const BOUND_ONCE = [
+  'listen_address',
+  'listen_port',
+  'metrics_port',
+  'admin_port',
+  'workers',
+] as const
 
 export class Activation {
   loaded: Loaded

@@ -2,6 +2,7 @@
 import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
 import { adminRefusal } from '../admin/guard.ts'
 import { ADMIN_ROUTES, type AdminAccess, type Administered } from '../admin/routes.ts'
+import { answerOf } from '../admin/whole/answers.ts'
 import { shownName, shownPath } from '../base/shown-text.ts'
 import type { Feed } from '../console/feed.ts'
 import { DATA_HEADERS, sendPageFile } from '../console/page-files.ts'
@@ -83,14 +84,12 @@ export function createAdminServer(
       method: route.method,
       url: route.path,
       handler: async (request, reply) => {
-        const { status, body } = await route.run(
-          {
-            params: request.params as Record<string, string>,
-            query: writtenOnce(request.query as Record<string, string | string[]>),
-            body: typeof request.body === 'string' ? request.body : '',
-          },
-          administered,
-        )
+        const asked = {
+          params: request.params as Record<string, string>,
+          query: writtenOnce(request.query as Record<string, string | string[]>),
+          body: typeof request.body === 'string' ? request.body : '',
+        }
+        const { status, body } = await answerOf(route, asked, administered)
         return reply.code(status).send(body)
       },
     })

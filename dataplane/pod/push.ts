@@ -68,7 +68,7 @@ export const PUSH_ROUTES: readonly Route[] = [
     path: '/config/status',
     summary:
       'The enforced documents, the refused ones with the reason, and references that cannot be resolved.',
-    run: (pod) => ({ status: 200, body: pod.status() }),
+    run: async (pod) => ({ status: 200, body: { ...(await pod.status()) } }),
   },
   {
     method: 'GET',
@@ -88,16 +88,13 @@ export const PUSH_ROUTES: readonly Route[] = [
   },
 ]
 
-type PushedTo = Pick<
-  Pod,
-  | 'takeConfiguration'
-  | 'takeKeys'
-  | 'takeEndpoints'
-  | 'status'
-  | 'isReady'
-  | 'judgeProof'
-  | 'noteMistake'
->
+/** A pod of one process, or of several. */
+export interface PushedTo extends Pick<Pod, 'isReady' | 'judgeProof' | 'noteMistake'> {
+  takeConfiguration(envelope: unknown, origin: 'push'): Promise<PodResponse>
+  takeKeys(envelope: unknown, origin: 'push'): Promise<PodResponse>
+  takeEndpoints(envelope: unknown): PodResponse | Promise<PodResponse>
+  status(): object | Promise<object>
+}
 
 /** Call `listen`; documents are plain JSON or gzip, and need no key, because they are signed. */
 export function createPushServer(pod: PushedTo, timings: Partial<PushTimings> = {}): Server {

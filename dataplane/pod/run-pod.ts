@@ -14,8 +14,11 @@ import { type Fault, ListenError } from '../process/listen-error.ts'
 import { complain, serve } from '../process/run.ts'
 import { createLog, standardOutput } from '../telemetry/log.ts'
 import type { Environment } from '../wire/credential-source.ts'
+import type { Crew } from '../workers/crew.ts'
+import { Desk } from '../workers/desk.ts'
 import { Pod } from './pod.ts'
 import { createPushServer } from './push.ts'
+import { RelayedPod, takePushesOf } from './relayed-pod.ts'
 import { createWaitingServer } from './waiting.ts'
 
 /** The host's settings in a pod; the environment overrides them. */
@@ -52,14 +55,20 @@ export async function runPod(
     log,
     activate,
   })
-  const push = createPushServer(pod)
-  if (!(await listen('push_port', push, Number(env.GW_PUSH_PORT || PUSH_PORT)))) return 1
+  const desk = Desk.open(env)
+  const relayed = new RelayedPod(pod)
+  const push = createPushServer(relayed)
+  if (desk !== undefined) takePushesOf(pod, desk)
+  else if (!(await listen('push_port', push, Number(env.GW_PUSH_PORT || PUSH_PORT)))) return 1
   // SIGHUP, which elsewhere reads a file again, must not end a pod: its files are watched anyway.
   process.on('SIGHUP', () => undefined)
   const over = ending.then(() => undefined)
   const booted = pod.boot().then(() => undefined)
   let loaded = await Promise.race([first, over, booted])
-  if (loaded === undefined) {
+  if (loaded === undefined && desk !== undefined) {
+    void desk.ready()
+    loaded = await Promise.race([first, over])
+  } else if (loaded === undefined) {
     const waiting = createWaitingServer()
     const port = Number(env.GW_LISTEN_PORT || LISTEN_PORT)
     if (!(await listen('listen_port', waiting.server, port))) return 1
@@ -78,10 +87,12 @@ export async function runPod(
     }
     const name = `bundle ${bundleFolder}`
     const { pushedEndpoints } = pod
-    code = await serve({ name, loaded, isPod: true, follow, pushedEndpoints }, env, ending)
+    const team = desk === undefined ? { lead: (crew: Crew) => relayed.lead(crew) } : { desk }
+    const source = { name, loaded, isPod: true, follow, pushedEndpoints, ...team }
+    code = await serve(source, env, ending)
   }
   pod.close()
-  await close(push, push)
+  if (push.listening) await close(push, push)
   return code
 }
 

@@ -5,6 +5,7 @@ import { VERSION } from '../base/version.ts'
 import type { Snapshot } from '../config/snapshot.ts'
 import { listenAddress, POD_ADMIN_PORT } from '../schema/constants.ts'
 import type { Environment } from '../wire/credential-source.ts'
+import type { Seat } from '../workers/seat.ts'
 import type { Addresses } from './listeners.ts'
 
 /** Alone on a machine only loopback is open by default; an image sets GW_LISTEN_ADDRESS. */
@@ -26,6 +27,10 @@ export function addressesOf({ section }: Snapshot, env: Environment, isPod: bool
 export function startSentence(name: string, { clients, metrics, admin }: Listening): string {
   const asked = admin.length === 0 ? 'nowhere' : admin.join(' and ')
   return `gw ${VERSION} serves ${name}. Clients: ${clients}/v1, metrics: ${metrics}/metrics, admin: ${asked}`
+}
+
+export function workerSentence({ number, of, port }: Seat): string {
+  return `Worker ${number} of ${of} serves port ${port}.`
 }
 
 /** For programs that read the log. */

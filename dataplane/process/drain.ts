@@ -34,11 +34,15 @@ export function drainSeconds({ active }: Gateway, env: Environment): DrainSecond
   }
 }
 
-/** Readiness off, delay, no new connections, wait for running requests, then cut them. A second signal cuts at once. */
+/**
+ * Readiness off, delay, no new connections, wait for running requests, then cut them; workers do the same meanwhile. A
+ * second signal cuts at once.
+ */
 export async function drain(
   gateway: Gateway,
   listeners: Listeners,
   seconds: DrainSeconds,
+  workersEnd: Promise<unknown> = Promise.resolve(),
 ): Promise<void> {
   gateway.draining = true
   gateway.log.event('info', 'drain', 'Draining: readiness is off, requests in flight finish.', {
@@ -60,6 +64,8 @@ export async function drain(
   await until(() => now || gateway.visits.size === 0, seconds.timeout * 1000)
   for (const visit of gateway.visits.list()) visit.cut(shuttingDown)
   await until(() => gateway.visits.size === 0, FLUSH_MS)
+  // The last metrics contain theirs.
+  await workersEnd
   await listeners.close()
   const left = Math.min(ALERTS_MS, Math.max(FLUSH_MS, end - performance.now()))
   const { tracing, usageEvents, sending } = gateway

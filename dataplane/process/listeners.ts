@@ -1,9 +1,9 @@
 /** The listeners of the process: clients, metrics, and the admin API. */
 
 import { once } from 'node:events'
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import type { Listening } from '../admin/routes.ts'
+import type { Listening, Others } from '../admin/routes.ts'
 import { LiveSocketError, SocketError } from '../admin/socket.ts'
 import type { Activation } from '../gateway/activation.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -44,39 +44,54 @@ export interface ListenerOptions {
   readonly connectionAgeMs: number
   /** A pod has no admin socket. */
   readonly isPod: boolean
+  readonly others: Others | undefined
+  /** Several processes listen on the port of clients. */
+  readonly sharesPort: boolean
+  /** It has no listeners of operators: the first process asks it. */
+  readonly isWorker: boolean
 }
 
 export function createListeners(
   gateway: Gateway,
   activation: Activation,
-  { renderMetrics, connectionAgeMs, isPod }: ListenerOptions,
+  options: ListenerOptions,
 ): Listeners {
+  const { renderMetrics, connectionAgeMs, isPod, others, sharesPort, isWorker } = options
   let listening: Listening | undefined
   const clients = new ClientServer(gateway, connectionAgeMs)
   let closed: Promise<void> | undefined
   const metrics = createMetricsServer(renderMetrics)
-  const administered = { gateway, activation, listening: () => listening }
+  const administered = { gateway, activation, listening: () => listening, others }
   const admin = createAdminListeners(administered, isPod)
   return {
     async listen(addresses, warn) {
       const { listen_address: host, listen_port, metrics_port, admin_port } = addresses
-      const ports = [
+      const ofOperators = [
         ...(admin_port === undefined
           ? []
           : [placed('admin_port', admin.onLoopback(), { host: LOOPBACK, port: admin_port })]),
         placed('metrics_port', metrics, { host, port: metrics_port }),
+      ]
+      const ports = [
+        ...(isWorker ? [] : ofOperators),
         // Last, so that no client calls a gateway that does not start.
         {
           field: 'listen_port' as const,
           server: clients,
-          listen: () => listenOn(clients, { host, port: listen_port }),
+          async listen() {
+            const at = { host, port: listen_port }
+            // Else two gateways could share the port by mistake.
+            if (sharesPort && !isWorker) await takeAlone(at)
+            await listenOn(clients, { ...at, reusePort: sharesPort })
+          },
         },
       ]
       await bindAll(ports)
-      const socket = isPod ? undefined : await openSocket(admin, addresses, portOf(clients), warn)
+      const socket =
+        isPod || isWorker ? undefined : await openSocket(admin, addresses, portOf(clients), warn)
       listening = {
         clients: urlOf(clients, clients.isSecure),
-        metrics: urlOf(metrics.server),
+        metrics: isWorker ? '' : urlOf(metrics.server),
         admin: [
           ...(socket === undefined ? [] : [`unix:${socket}`]),
           ...ports.filter(({ field }) => field === 'admin_port').map(({ server }) => urlOf(server)),
@@ -115,7 +130,18 @@ function placed(field: Fault['field'], app: FastifyInstance, at: ListenAddress):
   return { field, server: app.server, listen: () => app.listen(at) }
 }
 
-async function listenOn(server: Server, at: ListenAddress): Promise<void> {
+/** Rejects if another program listens there. */
+async function takeAlone(at: ListenAddress): Promise<void> {
+  const server = createServer()
+  await listenOn(server, at)
+  server.close()
+  await once(server, 'close')
+}
+
+async function listenOn(
+  server: Server,
+  at: ListenAddress & { readonly reusePort?: boolean },
+): Promise<void> {
   server.listen(at)
   await once(server, 'listening')
 }

@@ -1,53 +1,32 @@
 /** Configuration to listeners, and shutdown on SIGTERM: the only composition root. */
 
-import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
-import { InfraCost } from '../accounts/infra-cost.ts'
 import type { Listening } from '../admin/routes.ts'
-import { embeddingsReading } from '../apis/openai-embeddings/reading.ts'
-import { type Clock, Deadlines, schedule, systemClock } from '../base/clock.ts'
-import { Roster } from '../base/roster.ts'
-import { VERSION } from '../base/version.ts'
-import { Bodies, processMemory } from '../body/bodies.ts'
+import { schedule } from '../base/clock.ts'
 import type { Loaded } from '../config/apart/loaded.ts'
-import { readText } from '../config/document/source.ts'
 import { renderProblem } from '../config/judgement/problems.ts'
-import { compile, type Snapshot } from '../config/snapshot.ts'
-import { secureContextOf } from '../connection/secure-context.ts'
+import { compile } from '../config/snapshot.ts'
 import { Activation } from '../gateway/activation.ts'
-import { activeOf } from '../gateway/active.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { openServices } from '../gateway/services.ts'
 import { faultOfRuntime } from '../json/parse.ts'
-import { showBudgetsAtScrapes } from '../limits/gauges.ts'
-import { KnownRefusals } from '../limits/known-refusals.ts'
-import { Leases } from '../limits/leases.ts'
-import { Shadows } from '../rollout/shadows.ts'
-import { HistoryBook } from '../store/history/book.ts'
 import { StateError } from '../store/memory/database.ts'
-import { openStore } from '../store/open.ts'
-import type { OpenStore } from '../store/opened.ts'
-import { UsageBook } from '../store/usage-book.ts'
-import { Changes } from '../telemetry/changes.ts'
-import { showCertificateAtScrapes } from '../telemetry/listener-gauges.ts'
-import { createLog, standardOutput } from '../telemetry/log.ts'
-import { createMetrics, createRegistry, type Metrics } from '../telemetry/metrics.ts'
+import { createRegistry } from '../telemetry/metrics.ts'
 import { Expositions } from '../telemetry/otlp/exposition.ts'
-import { LogTap } from '../telemetry/otlp/log-tap.ts'
 import { Signals } from '../telemetry/otlp/signals.ts'
-import { Traces } from '../telemetry/traces.ts'
+import { METRICS, readAll, registryOfAll } from '../telemetry/otlp/whole-registry.ts'
 import type { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
-import { Targets } from '../upstream/live/targets.ts'
 import { Verifier } from '../verification/verifier.ts'
 import type { Environment } from '../wire/credential-source.ts'
-import { addressesOf, factsOf, startSentence } from './addresses.ts'
-import { openAlerts } from './alerting.ts'
+import type { Crew } from '../workers/crew.ts'
+import { Desk } from '../workers/desk.ts'
+import { addressesOf, factsOf, startSentence, workerSentence } from './addresses.ts'
 import { drain, drainSeconds } from './drain.ts'
 import { environmentFault } from './environment.ts'
 import { ListenError } from './listen-error.ts'
 import { createListeners } from './listeners.ts'
+import { createGateway, type Made } from './making.ts'
 import { reloadOnChange } from './reload.ts'
-import { reportEvents } from './reported-events.ts'
+import { answerAt, crewOf, othersIn, type Team, TeamError, teamOf } from './team.ts'
 
 export interface Read {
   readonly file: string
@@ -66,13 +45,14 @@ export async function run(
     complain(fault)
     return 1
   }
-  const loaded = await load({ file, reading })
+  const desk = Desk.open(env)
+  const loaded = await load({ file, reading }, desk !== undefined)
   if (loaded === undefined) return 1
   const follow = (gateway: Gateway, activation: Activation) =>
     reloadOnChange(file, env, activation, (message) =>
       gateway.log.event('warn', 'config_watch', message),
     )
-  return await serve({ name: file, loaded, follow }, env, ending)
+  return await serve({ name: file, loaded, follow, ...(desk && { desk }) }, env, ending)
 }
 
 /** The source of a gateway's configuration. */
@@ -84,75 +64,126 @@ export interface Source {
   readonly isPod?: boolean
   /** The endpoints that an operator sends. */
   readonly pushedEndpoints?: PushedEndpoints
+  /** In a worker. */
+  readonly desk?: Desk
+  /** Called with the workers, if there are some, before they start. */
+  readonly lead?: (crew: Crew) => void
   /** Called once the gateway serves. Returns a function that ends what it started. */
   follow(gateway: Gateway, activation: Activation): () => void
 }
 
 /** Serves until a signal ends it. Resolves with the exit code. */
 export async function serve(
-  { name, loaded, isPod = false, follow, pushedEndpoints: pushed }: Source,
+  source: Source,
   env: Environment,
   ending: Promise<void>,
 ): Promise<number> {
+  const { loaded, pushedEndpoints: pushed, desk } = source
   if (loaded.configuration === undefined) return 1
   const snapshot = compile(loaded.configuration, loaded.delivered)
-  const made = await unlessUnusable(createGateway(snapshot, env, pushed))
-  if (made === undefined) return 1
-  const { gateway, targets, opened, tap } = made
-  const registry = createRegistry(gateway.metrics)
+  const team = await unlessUnusable(teamOf(snapshot.section, desk))
+  if (team === undefined) return 1
+  const made = await unlessUnusable(createGateway(snapshot, { env, pushed, team }))
+  const code = made === undefined ? 1 : await serveAs(source, { ...made, env, team, ending })
+  await team.close()
+  return code
+}
+
+interface Serving extends Made {
+  readonly env: Environment
+  readonly team: Team
+  readonly ending: Promise<void>
+}
+
+async function serveAs(
+  { name, loaded, isPod = false, follow, lead, desk }: Source,
+  { gateway, targets, opened, tap, output, env, team, ending }: Serving,
+): Promise<number> {
+  const crew = crewOf(team, { env, log: gateway.log, ...output })
+  const own = createRegistry(gateway.metrics)
+  const registry = crew === undefined ? own : registryOfAll(own, crew)
   const expositions = new Expositions(registry)
-  const signals = new Signals({ registry, tap, startedAt: gateway.clock.wall() })
+  const startedAt = gateway.clock.wall()
+  const signals = new Signals({ tap, startedAt, ...(desk === undefined && { registry }) })
   const activation = new Activation(gateway, targets, loaded, signals)
   const listeners = createListeners(gateway, activation, {
     renderMetrics: (accept) => expositions.render(accept),
     connectionAgeMs: Number(env.GW_CONNECTION_AGE_SECONDS || 0) * 1000,
     isPod,
+    others: crew && othersIn(crew, activation),
+    sharesPort: team.of > 1,
+    isWorker: desk !== undefined,
   })
   const addresses = addressesOf(gateway.active.snapshot, env, isPod)
   const warn = (message: string) => gateway.log.event('warn', 'admin_socket', message)
   await opened.start()
+  let unfollow: (() => void) | undefined
   let listening: Listening
   try {
-    listening = await listeners.listen(addresses, warn)
+    if (desk !== undefined) {
+      answerAt(desk, { gateway, activation, listening: () => undefined }, own)
+      unfollow = follow(gateway, activation)
+      await desk.ready()
+    }
+    const listen_port = desk?.seat.port ?? addresses.listen_port
+    listening = await listeners.listen({ ...addresses, listen_port }, warn)
   } catch (error) {
     if (!(error instanceof ListenError)) throw error
     complain(error.message)
+    unfollow?.()
     await listeners.close()
     await opened.close()
     return 1
   }
-  const verifier = new Verifier(gateway, { schedule })
-  gateway.verifier = verifier
-  gateway.deadlines.add(verifier)
+  if (desk === undefined) verify(gateway)
   gateway.deadlines.start()
   flushCompileCache()
-  gateway.log.event('info', 'start', startSentence(name, listening), {
-    ...factsOf(addresses, listening),
-  })
-  const fault = faultOfRuntime()
-  if (fault !== undefined) gateway.log.event('warn', 'runtime', fault)
-  process.on('uncaughtExceptionMonitor', ({ stack }) => {
-    gateway.log.event('error', 'crash', 'A mistake of the gateway ends the process.', { stack })
-    gateway.log.flush()
-  })
-  const unfollow = follow(gateway, activation)
+  if (crew !== undefined) {
+    lead?.(crew)
+    await crew.start(Number(new URL(listening.clients).port), team.store?.socket)
+  }
+  const sentence = desk === undefined ? startSentence(name, listening) : workerSentence(desk.seat)
+  gateway.log.event('info', 'start', sentence, { ...factsOf(addresses, listening) })
+  desk?.serving()
+  warnOfMistakes(gateway, desk !== undefined)
+  unfollow ??= follow(gateway, activation)
   await ending
   unfollow()
-  await drain(gateway, listeners, drainSeconds(gateway, env))
+  process.on('SIGTERM', () => crew?.hurry())
+  await drain(gateway, listeners, drainSeconds(gateway, env), crew?.end())
   gateway.shadows.close()
   gateway.retrievals.close()
   await targets.close()
   await opened.close()
+  await desk?.leave(METRICS, await readAll(own))
   gateway.log.event('info', 'stop', 'All requests are settled.')
   gateway.log.flush()
   return 0
 }
 
+function verify(gateway: Gateway): void {
+  const verifier = new Verifier(gateway, { schedule })
+  gateway.verifier = verifier
+  gateway.deadlines.add(verifier)
+}
+
+/** One process says it for all. */
+function warnOfMistakes({ log }: Gateway, isWorker: boolean): void {
+  const fault = isWorker ? undefined : faultOfRuntime()
+  if (fault !== undefined) log.event('warn', 'runtime', fault)
+  process.on('uncaughtExceptionMonitor', ({ stack }) => {
+    log.event('error', 'crash', 'A mistake of the gateway ends the process.', { stack })
+    log.flush()
+  })
+}
+
 /** The checked configuration, or undefined after all problems were printed on standard error. */
-async function load({ file, reading }: Read): Promise<Loaded | undefined> {
+async function load({ file, reading }: Read, isWorker: boolean): Promise<Loaded | undefined> {
   try {
     const loaded = await reading
-    for (const problem of loaded.problems) process.stderr.write(`${renderProblem(problem)}\n`)
+    // The first process has printed them.
+    for (const problem of isWorker ? [] : loaded.problems)
+      process.stderr.write(`${renderProblem(problem)}\n`)
     if (loaded.configuration === undefined) complain(`${file} was refused; nothing was started`)
     return loaded
   } catch (error) {
@@ -161,123 +192,14 @@ async function load({ file, reading }: Read): Promise<Loaded | undefined> {
   }
 }
 
-interface Made {
-  readonly gateway: Gateway
-  readonly targets: Targets
-  readonly opened: OpenStore
-  readonly tap: LogTap
-}
-
-async function unlessUnusable(creating: Promise<Made>): Promise<Made | undefined> {
+/** Undefined after the reason was printed. */
+async function unlessUnusable<Result>(making: Promise<Result>): Promise<Result | undefined> {
   try {
-    return await creating
+    return await making
   } catch (error) {
-    if (!(error instanceof StateError)) throw error
+    if (!(error instanceof StateError || error instanceof TeamError)) throw error
     complain(error.message)
     return undefined
-  }
-}
-
-/** Throws StateError when `state_dir` cannot be used. */
-async function createGateway(
-  snapshot: Snapshot,
-  env: Environment,
-  pushed: PushedEndpoints | undefined,
-): Promise<Made> {
-  const clock = systemClock
-  const random = Math.random
-  const metrics = createMetrics()
-  metrics.build.at(VERSION).value = 1
-  metrics.reloadedAt.at().value = clock.wall() / 1000
-  const history = new HistoryBook(clock)
-  const { changes, tap, log } = openLog(metrics, { clock, env, history })
-  const deadlines = new Deadlines(clock)
-  const { section, configuration } = snapshot
-  // A tag of this process: in its request ids, and as its name among the replicas.
-  const tag = randomBytes(6).toString('hex')
-  const usage = new UsageBook((reason) => metrics.usageFolded.at(reason).value++)
-  const opened = await openStore(section, {
-    usage,
-    history,
-    clock,
-    deadlines,
-    metrics,
-    log,
-    random,
-    replica: tag,
-    replicas: Number(configuration.spec?.replicas) || 1,
-    secureContext: () => secureContextOf(section.tls),
-  })
-  const { store } = opened
-  const leases = new Leases(store, clock)
-  const alerting = openAlerts(snapshot, () => gateway.active.snapshot.section, {
-    ...{ clock, random, metrics, log },
-    cells: opened.cells,
-  })
-  const { webhook, objectives, rollouts } = alerting
-  for (const one of [leases, webhook, objectives, history, rollouts]) deadlines.add(one)
-  const targets = new Targets({ clock, random, metrics, log, readText, env, pushed })
-  const gateway: Gateway = {
-    active: activeOf(snapshot, targets.activate(snapshot)),
-    env,
-    clock,
-    deadlines,
-    random,
-    newRequestId: requestIds(tag),
-    metrics,
-    log,
-    changes,
-    store,
-    storeStatus: opened.status,
-    followInStore: opened.follow,
-    leases,
-    refusals: new KnownRefusals(),
-    bodies: new Bodies(processMemory()),
-    ...openServices(section, {
-      ...{ clock, deadlines, log, metrics, random, schedule, targets },
-      reading: embeddingsReading,
-    }),
-    infra: new InfraCost(clock.wall()),
-    usage,
-    usageKept: opened.usage,
-    history,
-    historyKept: opened.history,
-    usageEvents: undefined,
-    ...alerting,
-    shadows: new Shadows(metrics),
-    traces: new Traces(snapshot.section.telemetry.trace_ring),
-    tracing: undefined,
-    visits: new Roster(),
-    draining: false,
-    calledAt: Number.NEGATIVE_INFINITY,
-  }
-  reportEvents(gateway)
-  showBudgetsAtScrapes(gateway)
-  showCertificateAtScrapes(gateway)
-  return { gateway, targets, opened, tap }
-}
-
-/** The log of the process. `changes` keeps its events, and `tap` passes its records to a collector. */
-function openLog({ logLinesDropped }: Metrics, { clock: { wall }, env, history }: LogWorld) {
-  const dropped = logLinesDropped.at()
-  const output = standardOutput(() => dropped.value++, env.GW_LOG_FORMAT)
-  const tap = new LogTap(createLog({ ...output, wallClock: wall }), wall)
-  const changes = new Changes(wall, (change) => history.note(change))
-  return { changes, tap, log: changes.heardIn(tap) }
-}
-
-interface LogWorld {
-  readonly clock: Clock
-  readonly env: Environment
-  readonly history: HistoryBook
-}
-
-/** Ids carry the tag of this process, so that you know which replica has the trace. */
-function requestIds(tag: string): () => string {
-  let requests = 0
-  return () => {
-    requests++
-    return `${tag}-${requests.toString(36)}`
   }
 }
 

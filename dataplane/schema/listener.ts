@@ -38,6 +38,14 @@ export const Listener = z.strictObject({
       'Loopback port of the admin API. Absent: 9091 in pods; stand-alone only a Unix socket, which the ' +
         'tool finds. GW_ADMIN_PORT wins.',
     ),
+  workers: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(1)
+    .describe(
+      'Processes that serve listen_port together, with one configuration and one set of counters; a change waits for a restart.',
+    ),
   tls: ListenerTls.optional().describe(
     'Serves clients over TLS; plain HTTP if absent. The certificate is renewed without a restart.',
   ),

@@ -1,12 +1,17 @@
-/** Opens the store of a process: memory only, memory with a journal under `state_dir`, or one that replicas share. */
+/**
+ * Opens the store of a process: memory only, memory with a journal under `state_dir`, one that
+ * the processes of a gateway share, or one that replicas share.
+ */
 import type { Section } from '../schema/index.ts'
 import { FileCells, MemoryCells } from './cells/cells.ts'
 import { DiskPages } from './history/disk-pages.ts'
 import { DiskStore } from './memory/disk.ts'
+import { FILE_NAME as BUDGETS_FILE } from './memory/journal.ts'
 import { MemoryStore } from './memory/memory.ts'
 import { UsageJournal } from './memory/usage-journal.ts'
 import type { OpenStore, StoreContext } from './opened.ts'
 import type { RedisContext } from './shared/open-redis.ts'
+import { COUNTERS_FILE, warnOfOthers, writingReport } from './state-folder.ts'
 
 /** Throws a StateError when the folder cannot be used. */
 export async function openStore(
@@ -17,6 +22,10 @@ export async function openStore(
     // Without Redis its client is not loaded.
     const { openRedis } = await import('./shared/open-redis.ts')
     return openRedis(rate_limits.redis, world)
+  }
+  if (world.common !== undefined) {
+    const { openCommon } = await import('./embedded/open-common.ts')
+    return await openCommon(world.common, state_dir, world)
   }
   return state_dir === undefined ? openMemory(world) : openDisk(state_dir, world)
 }
@@ -38,11 +47,8 @@ function openDisk(
   stateDir: string,
   { clock, deadlines, metrics, log, usage, history }: StoreContext,
 ): OpenStore {
-  const onFailure = (error: Error | undefined) => {
-    metrics.storeFailing.at().value = error === undefined ? 0 : 1
-    if (error === undefined) log.event('info', 'store', 'Counters are written to state_dir again.')
-    else log.event('error', 'store', `Counters cannot be written to state_dir: ${error.message}`)
-  }
+  const onFailure = writingReport({ metrics, log })
+  warnOfOthers({ log }, stateDir, { own: BUDGETS_FILE, other: COUNTERS_FILE })
   const store = new DiskStore({ stateDir, clock, onFailure })
   deadlines.add(store)
   const opened: { close(): void }[] = [store]

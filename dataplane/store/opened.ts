@@ -20,6 +20,15 @@ export interface StoreContext {
   readonly usage: UsageBook
   /** The history, stored beside them. */
   readonly history: HistoryBook
+  /** Absent if this process counts alone, or with others in Redis. */
+  readonly common?: CommonStore
+}
+
+/** The store of all processes of a gateway, which one of them keeps. */
+export interface CommonStore {
+  readonly socket: string
+  /** Whether this process keeps it. */
+  readonly isHere: boolean
 }
 
 export interface OpenStore {

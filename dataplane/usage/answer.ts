@@ -55,7 +55,7 @@ export function sourcesOf(gateway: UsageParts, isCompared = true): UsageSources 
     ...{ book: usage, kept: usageKept, tags: section.usage.tags, upstreams },
     ...(isCompared && {
       charged: (span) => chargedIn(span, gateway),
-      written: async () => void (await delay(usageKept.in === 'redis' ? WRITTEN_MS : 0)),
+      written: async () => void (await delay(usageKept.read !== undefined ? WRITTEN_MS : 0)),
     }),
   }
 }

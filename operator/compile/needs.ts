@@ -22,8 +22,10 @@ export interface Needs {
   readonly variables: readonly string[]
   readonly ports: PodPorts
   readonly listener: ListenerSecurity
-  /** Hash of the settings that decide where counters are stored. */
+  /** Hash of the settings that decide where counters are stored, and how many processes count there. */
   readonly store: string
+  /** Processes of a pod; absent if there is one. */
+  readonly workers?: number
   readonly destinations: Destinations
   /** Upstreams that use the pods of a Service; absent if there are none. */
   readonly services?: readonly ServiceUpstream[]
@@ -57,6 +59,7 @@ export function needsOf({ gw }: Payload): Needs {
   const services = serviceUpstreamsOf(gw)
   const pools = poolUpstreamsOf(gw)
   const timeout = valueBelow(gw, 'gateway', 'request_timeout_seconds')
+  const workers = Number(valueBelow(gw, 'gateway', 'workers') ?? 1)
   return {
     ...(typeof timeout === 'number' && { requestTimeoutSeconds: timeout }),
     destinations: destinationsOf(gw),
@@ -65,7 +68,11 @@ export function needsOf({ gw }: Payload): Needs {
     ...(prefersZone(gw) && { prefersZone: true }),
     secrets: [...secrets].sort(),
     variables: [...variables].sort(),
-    store: hashOf(isShared(gw) ? ['redis', storeOf(gw)] : [null, null]).slice(0, 12),
+    store: hashOf([
+      ...(isShared(gw) ? ['redis', storeOf(gw)] : [null, null]),
+      ...(workers > 1 ? [workers] : []),
+    ]).slice(0, 12),
+    ...(workers > 1 && { workers }),
     listener: listenerOf(gw),
     ports: {
       listen: port('listen_port', PORTS.listen),

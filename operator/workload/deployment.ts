@@ -124,10 +124,7 @@ function containerOf(settings: WorkloadSettings) {
     startupProbe: { ...probe('/healthz', needs), periodSeconds: 1, failureThreshold: 60 },
     readinessProbe: { ...probe('/readyz', needs), periodSeconds: 3, failureThreshold: 2 },
     livenessProbe: { ...probe('/healthz', needs), periodSeconds: 10, failureThreshold: 6 },
-    resources: spec.resources ?? {
-      requests: { cpu: '500m', memory: '256Mi' },
-      limits: { memory: '1Gi' },
-    },
+    resources: spec.resources ?? resourcesFor(needs.workers ?? 1),
     securityContext: {
       allowPrivilegeEscalation: false,
       privileged: false,
@@ -151,6 +148,13 @@ function containerOf(settings: WorkloadSettings) {
         readOnly: true,
       })),
     ],
+  }
+}
+
+function resourcesFor(processes: number) {
+  return {
+    requests: { cpu: `${500 * processes}m`, memory: `${256 * processes}Mi` },
+    limits: { memory: `${processes}Gi` },
   }
 }
 

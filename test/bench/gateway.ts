@@ -103,6 +103,8 @@ export interface GatewayOptions {
   readonly settings: object
   /** Whether there is a second upstream and route, which also serve Anthropic's messages. */
   readonly hasNative?: boolean
+  /** Absent: that of the measured process. */
+  readonly core?: string
   /** Passed to Node itself. */
   readonly flags?: readonly string[]
 }
@@ -120,7 +122,7 @@ export async function startGateway(options: GatewayOptions): Promise<StartedGate
   const startedAt = performance.now()
   const started = startProcess({
     name: options.name,
-    core: MEASURED_CORE,
+    core: options.core ?? MEASURED_CORE,
     program: join(options.root, 'node_modules/.bin/node'),
     arguments: [...(options.flags ?? []), options.main, '--config', file],
     outputFile: join(options.directory, 'output.log'),

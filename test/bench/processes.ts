@@ -19,7 +19,8 @@ export const LOAD_CORE = 1
 
 export interface Command {
   readonly name: string
-  readonly core: number
+  /** A number, or a range: `0-3`. */
+  readonly core: number | string
   readonly program: string
   readonly arguments: readonly string[]
   /** Where standard output and error go; a pipe for standard output when absent. */

@@ -103,6 +103,7 @@ async function withPorts(config: ConfigDocument | string) {
     listen_port: await freePort(),
     metrics_port: await freePort(),
     admin_port: await freePort(),
+    ...(process.env.GW_TEST_WORKERS && { workers: Number(process.env.GW_TEST_WORKERS) }),
     ...document.gw?.gateway,
   }
   const gw = { rate_limits: { default: PLENTY }, ...document.gw, gateway }

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { WorkloadSpec } from '../../crds/workload.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import { needsOf } from '../../operator/compile/needs.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
+import { deploymentOf } from '../../operator/workload/deployment.ts'
 import { rollsPods } from '../../operator/workload/rolls.ts'
 
 const upstream = { name: 'u', provider: 'vllm', endpoint: 'http://u:8000', model: 'm' }
@@ -41,6 +45,8 @@ const edits = [
     gateway({ rate_limits: { backend: 'redis', redis: { url: '${env:A}', fail_open: true } } }),
     false,
   ],
+  ['the number of processes', gateway(), gateway({ gateway: { workers: 2 } }), true],
+  ['one process, written out', gateway(), gateway({ gateway: { workers: 1 } }), false],
   ['the drain timeout', gateway(), gateway({}, { drainTimeoutSeconds: 77 }), true],
   [
     'a request timeout from which the drain follows',
@@ -55,3 +61,26 @@ for (const [what, live, next, expected] of edits) {
     assert.equal(rollsPods(live, next), expected)
   })
 }
+
+test('a pod reserves the default resources for each of its processes', () => {
+  const payload = { apiVersion: 'v1', kind: 'k', metadata: {}, gw: { gateway: { workers: 3 } } }
+  const settings = {
+    gateway: gateway(),
+    spec: WorkloadSpec.parse({}),
+    needs: needsOf(payload as never),
+    drainSeconds: 30,
+    release: { image: 'gw', version: '0', operatorNamespace: 'gw' },
+  }
+  const resources = valueBelow(
+    deploymentOf(settings).spec,
+    'template',
+    'spec',
+    'containers',
+    0,
+    'resources',
+  )
+  assert.deepEqual(resources, {
+    requests: { cpu: '1500m', memory: '768Mi' },
+    limits: { memory: '3Gi' },
+  })
+})

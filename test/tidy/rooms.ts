@@ -16,7 +16,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   crds: `generate.ts release spec-problems.ts tenant-policy-definition.ts definition.ts
     gateway-config.ts workload.ts exposure.ts volumes.ts tenant-policy.ts gateway-key.ts
     kubernetes.ts gateway-section.ts structural.ts conditions.ts fields.ts`,
-  dataplane: `generate.ts main.ts pod process listener console admin verification apis request gateway
+  dataplane: `generate.ts main.ts pod process workers listener console admin verification apis request gateway
     rollout semantic retrieval limits vector-stores identity usage store guardrails auxiliaries
     upstream body telemetry tokens connection http1 websocket translation delivery config call strategies
     accounts schema providers wire base json why`,

@@ -17,7 +17,8 @@ export function traces({ limit, running }: AdminQuery, gateway: Gateway) {
   return gateway.traces.list(limitOf(limit))
 }
 
-function limitOf(asked: string | undefined): number {
+/** The number of traces that a query asks for. */
+export function limitOf(asked: string | undefined): number {
   const limit = Number(asked ?? TRACES_SHOWN)
   return Number.isSafeInteger(limit) && limit > 0 ? limit : TRACES_SHOWN
 }

@@ -2,9 +2,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { ChangedEntries } from '../memory/changed-entries.ts'
 import { openDatabase } from '../memory/database.ts'
+import { COUNTERS_FILE } from '../state-folder.ts'
 import type { LuaVm } from './vm.ts'
-
-export const FILE_NAME = 'counters.sqlite'
 
 /** A kill loses at most the changes of this time and the 100 ms of a busy thread. */
 const FLUSH_MS = 250
@@ -41,7 +40,7 @@ export class Journal {
 
   /** Throws a StateError that names the folder. */
   constructor({ stateDir, vm, wall, onFailure }: JournalOptions) {
-    const file = { name: FILE_NAME, format: 1, table: TABLE, holds: 'counters' }
+    const file = { name: COUNTERS_FILE, format: 1, table: TABLE, holds: 'counters' }
     this.#database = openDatabase(stateDir, file)
     this.#vm = vm
     const upsert = this.#database.prepare('INSERT OR REPLACE INTO parts VALUES (?, ?, ?)')

@@ -83,7 +83,10 @@ export async function* piecesOf(
         yield { ...about, data: { kind: 'histogram', points: some } }
     } else {
       const kind = read.type === 'counter' ? 'counter' : 'gauge'
-      const points = read.values.map(({ labels = {}, value }) => ({ labels, value }))
+      // A mean of nothing is no number, which JSON does not have.
+      const points = read.values
+        .filter(({ value }) => Number.isFinite(value))
+        .map(({ labels = {}, value }) => ({ labels, value }))
       for (const some of slices(points)) yield { ...about, data: { kind, points: some } }
     }
   }

@@ -22,8 +22,8 @@ type Signalled = Observed & { sending?: Sending | undefined }
 const ITEMS = 512
 
 export interface SignalSources {
-  /** The metrics of `/metrics`. */
-  readonly registry: Registry
+  /** The metrics of `/metrics`; absent in a worker, whose first process sends them. */
+  readonly registry?: Registry
   /** The log of the process. */
   readonly tap: LogTap
   /** Start of the counters, in milliseconds since the epoch. */
@@ -45,7 +45,8 @@ export class Signals {
     const isNeeded = wanted.includes('metrics') || wanted.includes('logs')
     this.#followed.follow(snapshot, isNeeded ? wanted : undefined, () => {
       const opened = new Opened(gateway)
-      if (wanted.includes('metrics')) opened.metrics(this.#sources)
+      const { registry, startedAt } = this.#sources
+      if (wanted.includes('metrics') && registry) opened.metrics({ registry, startedAt })
       if (wanted.includes('logs')) opened.logs(this.#sources)
       gateway.sending = opened
       return () => {
@@ -78,7 +79,7 @@ class Opened implements Sending {
     for (const close of this.#closes) close()
   }
 
-  metrics({ registry, startedAt }: SignalSources): void {
+  metrics({ registry, startedAt }: Required<Omit<SignalSources, 'tap'>>): void {
     const { clock, deadlines, active, log } = this.#gateway
     const exporter = this.#exporter<MetricPiece>('metrics', writePiece)
     const everyMs = active.snapshot.section.telemetry.otlp_metrics_seconds * 1000

@@ -17,11 +17,11 @@ export class Storm {
   /** Refused by a limit although more than 2 % of the counter was left. */
   needless = 0
   readonly statuses = new Map<number, number>()
-  readonly #replicas: Replicas
+  readonly #replicas: Pick<Replicas, 'ask'>
   #refusedSince = 0
   #asked = 0
 
-  constructor(replicas: Replicas, counter: Counter) {
+  constructor(replicas: Pick<Replicas, 'ask'>, counter: Counter) {
     this.#replicas = replicas
     this.counter = counter
   }
@@ -31,11 +31,14 @@ export class Storm {
     await this.#clients(clients, () => this.admitted + this.inFlight >= to)
   }
 
-  /** Asks until the counter is full and has refused all for a while; a store that was away gives back what it may have admitted. */
-  async fill(clients = CLIENTS): Promise<void> {
+  /**
+   * Asks until the counter has admitted the least number and then refused all for a while; a store that was away gives back
+   * what it may have admitted.
+   */
+  async fill(least = this.counter.room - 1): Promise<void> {
     const deadline = performance.now() + SECONDS_MAX * 1000
-    await this.#clients(clients, () => {
-      const isFull = this.admitted >= this.counter.room - 1 && this.#refusedSince >= REFUSED
+    await this.#clients(CLIENTS, () => {
+      const isFull = this.admitted >= least && this.#refusedSince >= REFUSED
       return isFull || performance.now() > deadline
     })
   }

@@ -1,0 +1,130 @@
+/** A gateway of three processes: one port, one configuration, one set of figures, one end. */
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { after, test } from 'node:test'
+import { startFront, startUpstream, streaming } from '../../helpers/fake-upstream.ts'
+import { startGateway } from '../../helpers/gateway-process.ts'
+import { until } from '../../helpers/until.ts'
+import { answersOfEach, processOf, untilAllServe, workersOf } from './rig.ts'
+
+const upstream = await startUpstream()
+const open = () =>
+  startFront({
+    gateway: { workers: 3, drain_timeout_seconds: 20 },
+    upstreams: [{ name: 'up', endpoint: upstream.url }],
+    routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
+  })
+const front = await open()
+after(async () => {
+  await front.process.stop()
+  await upstream.close()
+})
+
+test('all processes answer on one port, and metrics, traces and status are of all', async () => {
+  const before = await front.value('gw_requests_total{route="chat",upstream="up",status="200"}')
+  const answers = await answersOfEach(front, 3)
+  for (const heard of answers.values()) {
+    assert.equal((await front.trace(heard)).status, 200)
+  }
+  const after = await front.value('gw_requests_total{route="chat",upstream="up",status="200"}')
+  const listed = (await front.admin('/traces')).traces
+  const ids = listed.map(({ request_id }: { request_id: string }) => request_id)
+  assert.equal(new Set(ids.map((id: string) => id.split('-')[0])).size, 3)
+  assert.equal(after - before, ids.length)
+  const { routes } = await front.admin('/activity')
+  assert.equal(routes.find(({ name }: { name: string }) => name === 'chat').requests, after)
+  assert.deepEqual(
+    (await workersOf(front)).map(({ number }) => number),
+    [2, 3],
+  )
+})
+
+test('a changed file and a configuration that was put reach all, and a worker that starts again', async () => {
+  const { configFile, adminUrl, adminHeaders } = front.process
+  const text = await readFile(configFile, 'utf8')
+  await writeFile(configFile, text.replace('name: chat', 'name: renamed'))
+  const isEverywhere = async (hash: string) =>
+    (await workersOf(front)).every((worker) => worker.hash === hash)
+  const hashNow = async () => (await front.admin('/status')).config.hash
+  const first = await hashNow()
+  await until('the file is read', async () => (await hashNow()) !== first)
+  await until('all have the file', async () => isEverywhere(await hashNow()))
+  const put = await fetch(`${adminUrl}/config`, {
+    method: 'PUT',
+    headers: adminHeaders,
+    body: text,
+  })
+  assert.equal(put.status, 200, await put.text())
+  assert.ok(await isEverywhere(await hashNow()))
+  const [worker] = await workersOf(front)
+  process.kill(worker?.pid ?? 0, 'SIGKILL')
+  await until('it starts again', async () => (await workersOf(front))[0]?.starts === 2)
+  await untilAllServe(front)
+  assert.ok(await isEverywhere(await hashNow()))
+})
+
+test('a killed worker takes no figures with it', async () => {
+  await answersOfEach(front, 3)
+  const name = 'gw_requests_total{route="chat",upstream="up",status="200"}'
+  const before = await front.value(name)
+  const [, worker] = await workersOf(front)
+  process.kill(worker?.pid ?? 0, 'SIGKILL')
+  await until('it starts again', async () => (await workersOf(front))[1]?.starts === 2)
+  await untilAllServe(front)
+  assert.equal(await front.value(name), before)
+  assert.match(JSON.stringify(front.logged('worker')), /Worker 3 ended with SIGKILL/)
+})
+
+test('another gateway cannot share the port by mistake', async () => {
+  const port = Number(new URL(front.process.url).port)
+  const config = {
+    apiVersion: 'inference.gw/v1',
+    kind: 'GatewayConfig',
+    gw: {
+      gateway: { workers: 2, listen_port: port },
+      upstreams: [
+        { name: 'up', provider: 'vllm', endpoint: upstream.url, model: 'm', context_window: 8192 },
+      ],
+      routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
+    },
+  }
+  // The first one answers for it.
+  const second = await startGateway({ config })
+  assert.deepEqual(await second.exited, { code: 1, signal: null })
+  assert.match(second.output(), new RegExp(`:${port} is in use`))
+})
+
+test('a signal lets the streams of all processes end, and a process without the first one ends', async () => {
+  const own = await open()
+  const held = Promise.withResolvers<void>()
+  upstream.reply = streaming({ hold: held.promise })
+  const streams = new Map<string, ReturnType<typeof own.ask>>()
+  await until('each process has a stream', async () => {
+    const asking = own.ask({ stream: true })
+    streams.set(processOf(await asking.head), asking)
+    return streams.size === 3
+  })
+  const pids = (await workersOf(own)).map(({ pid }) => pid)
+  own.process.signal('SIGTERM')
+  await until('all drain', () => own.logged('drain').length === 3)
+  held.resolve()
+  for (const { over } of streams.values()) assert.equal((await over).cut, false)
+  assert.deepEqual(await own.process.exited, { code: 0, signal: null })
+  assert.deepEqual(pids.filter(isAlive), [])
+  // The first one passes on the last lines of the others.
+  assert.equal(own.logged('stop').length, 3)
+  const orphaned = await open()
+  await untilAllServe(orphaned)
+  const orphans = (await workersOf(orphaned)).map(({ pid }) => pid)
+  orphaned.process.signal('SIGKILL')
+  await until('its workers end', () => orphans.filter(isAlive).length === 0)
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
