@@ -36,6 +36,7 @@ export class Keeper {
   #worker: Worker | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
+  #isFailing = false
 
   constructor(options: EmbeddedOptions, program = THREAD, restartMs = RESTART_MS) {
     this.#options = options
@@ -87,12 +88,18 @@ export class Keeper {
   #ended(error: Error): void {
     this.#worker = undefined
     if (this.#isClosed) return
-    this.#options.onFailure(error)
+    if (!this.#isFailing) this.#options.onFailure(error)
+    this.#isFailing = true
     this.#timer = setTimeout(() => {
       this.start().then(
-        () => this.#options.onFailure(undefined),
+        () => this.#returned(),
         (failed: Error) => this.#ended(failed),
       )
     }, this.#restartMs)
+  }
+
+  #returned(): void {
+    this.#isFailing = false
+    this.#options.onFailure(undefined)
   }
 }

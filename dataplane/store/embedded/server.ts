@@ -40,6 +40,8 @@ export async function openServer({ socket, vm, wall }: ServerOptions): Promise<S
   })
   server.maxConnections = CONNECTIONS_MAX
   await listen(server, socket)
+  // A connection that cannot be accepted, for lack of file descriptors, is tried again by its client.
+  server.on('error', () => undefined)
   const timer = setInterval(() => vm.call('sweep', [wall(), 0]), SWEEP_MS).unref()
   return {
     async close() {

@@ -1,10 +1,9 @@
-/** A thread that says that it is ready and ends with an error when it is spoken to. */
-import { parentPort } from 'node:worker_threads'
+/** A thread that says that it is ready, and ends with an error when the test says so. */
+import { BroadcastChannel, parentPort } from 'node:worker_threads'
 
-parentPort?.once('message', (word) => {
-  if (word === 'close') parentPort?.close()
-})
-parentPort?.postMessage({ kind: 'ready' })
-setImmediate(() => {
+const channel = new BroadcastChannel('end the thread')
+channel.onmessage = () => {
   throw new Error('no more')
-})
+}
+parentPort?.once('message', () => process.exit())
+parentPort?.postMessage({ kind: 'ready' })

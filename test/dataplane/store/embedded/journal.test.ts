@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { BroadcastChannel } from 'node:worker_threads'
 import fc from 'fast-check'
 import { Keeper, openEmbedded } from '../../../../dataplane/store/embedded/embedded.ts'
 import { Journal } from '../../../../dataplane/store/embedded/journal.ts'
@@ -187,16 +188,20 @@ test('a folder that cannot be used, and a path that is taken, are errors at the 
 
 test('a thread that ends is replaced, and both are reported', async () => {
   const reports: (string | undefined)[] = []
+  const channel = new BroadcastChannel('end the thread')
   const { promise, resolve } = Promise.withResolvers<void>()
   const onFailure = (error: Error | undefined) => {
     reports.push(error?.message)
     if (reports.length === 4) resolve()
+    else if (error === undefined) channel.postMessage('now')
   }
   const program = new URL('ending-thread.ts', import.meta.url)
   const keeper = new Keeper({ socket: '/nowhere', onFailure }, program, 1)
   await keeper.start()
+  channel.postMessage('now')
   await promise
   await keeper.close()
+  channel.close()
   const ended = 'The thread of the store ended.'
-  assert.deepEqual(reports.slice(0, 4), [ended, undefined, ended, undefined])
+  assert.deepEqual(reports, [ended, undefined, ended, undefined])
 })
