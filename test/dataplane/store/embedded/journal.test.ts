@@ -186,22 +186,27 @@ test('a folder that cannot be used, and a path that is taken, are errors at the 
   await assert.rejects(openEmbedded({ socket: file, onFailure }), /exists and is not a socket/)
 })
 
-test('a thread that ends is replaced, and both are reported', async () => {
+test('a thread that ends is replaced, and both are reported once, however often that fails', async (context) => {
+  const socket = join(aFolder(context), 'store.sock')
   const reports: (string | undefined)[] = []
   const channel = new BroadcastChannel('end the thread')
+  context.after(() => channel.close())
+  let refused = 0
+  channel.onmessage = () => {
+    if (++refused === 3) rmSync(socket)
+  }
   const { promise, resolve } = Promise.withResolvers<void>()
   const onFailure = (error: Error | undefined) => {
     reports.push(error?.message)
-    if (reports.length === 4) resolve()
-    else if (error === undefined) channel.postMessage('now')
+    if (error === undefined) resolve()
   }
   const program = new URL('ending-thread.ts', import.meta.url)
-  const keeper = new Keeper({ socket: '/nowhere', onFailure }, program, 1)
+  const keeper = new Keeper({ socket, onFailure }, program, 1)
   await keeper.start()
+  writeFileSync(socket, '')
   channel.postMessage('now')
   await promise
   await keeper.close()
-  channel.close()
-  const ended = 'The thread of the store ended.'
-  assert.deepEqual(reports, [ended, undefined, ended, undefined])
+  assert.deepEqual(reports, ['The thread of the store ended.', undefined])
+  assert.ok(refused >= 3)
 })
