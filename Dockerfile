@@ -29,8 +29,9 @@ RUN find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' 
       node_modules/chromadb/src node_modules/chromadb/dist/cjs node_modules/chromadb/dist/*.js node_modules/chromadb/dist/cli.mjs \
       node_modules/typescript \
  && find node_modules/web-streams-polyfill/dist -type f ! -name ponyfill.es2018.js -delete \
- && find node_modules -type d \( -name prebuilds -o -name .github -o -path '*/dist/react-native' -o -path '*/dist/workerd' \) \
-      -prune -exec rm -rf {} + \
+ && find node_modules/zod -name '*.cjs' -delete \
+ && find node_modules -type d \( -name prebuilds -o -name .github -o -path '*/dist/browser' -o -path '*/dist/react-native' \
+      -o -path '*/dist/workerd' \) -prune -exec rm -rf {} + \
  && find node_modules -depth -type d -empty -delete \
  && rm -f package-lock.json \
  && mkdir bin && ln -s ../cli/container.ts bin/gw && ln -s ../cli/main.ts bin/kubectl-gw \
