@@ -127,6 +127,9 @@ export async function createGateway(
   reportEvents(gateway)
   showBudgetsAtScrapes(gateway)
   showCertificateAtScrapes(gateway)
+  metrics.usageRows.collect = () => {
+    metrics.usageRows.at().value = usage.size
+  }
   return { gateway, targets, opened, tap, output }
 }
 

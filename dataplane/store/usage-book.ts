@@ -63,6 +63,11 @@ export class UsageBook {
   }
 
   /** The first hour that is known; undefined before the first request. */
+  /** Of all hours. */
+  get size(): number {
+    return this.#rows
+  }
+
   get since(): string | undefined {
     return [...this.#hours.keys()].sort()[0]
   }

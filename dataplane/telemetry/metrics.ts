@@ -207,6 +207,7 @@ export const METRICS = {
     'name',
   ),
   consoleViewers: gauge('gw_console_viewers', 'Pages of the console that get live samples.'),
+  usageRows: gauge('gw_usage_rows', 'Rows of usage that the process keeps in memory.'),
   usageFolded: counter(
     'gw_usage_folded_total',
     'Attempts, or rows of the shared store, that count as other because their hour has too many rows.',

@@ -89,6 +89,7 @@ test('rows, memory and label sets stay within bounds, totals are exact, and fold
   assert.deepEqual(sumOf(byTenant, 'requests'), REQUESTS)
   assert.deepEqual(sumOf(byTenant, 'cost_nano_usd'), REQUESTS * NANOS)
   const { rows } = await front.admin('/usage?by=hour,tenant,key,tags')
+  assert.equal(await front.value('gw_usage_rows'), rows.length)
   for (const ofTenant of Map.groupBy(rows as Row[], ({ by }) => `${by.hour} ${by.tenant}`).values())
     assert.ok(ofTenant.length <= 501, String(ofTenant.length))
   assert.equal(sumOf(rows, 'requests'), REQUESTS)

@@ -42,7 +42,7 @@ const SHARED_MS = 20
 const ADDED = new Set([
   ...['gw_requests_in_flight', 'gw_streams_open', 'gw_console_viewers'],
   ...['gw_upstream_in_flight', 'gw_upstream_waiting', 'gw_fairness_waiting'],
-  ...['gw_usage_events_waiting', 'gw_store_settlements_waiting'],
+  ...['gw_usage_rows', 'gw_usage_events_waiting', 'gw_store_settlements_waiting'],
   ...['gw_store_slices', 'gw_store_slice_accounts'],
 ])
 /** 0 is the worse value. */
