@@ -62,12 +62,12 @@ export class UsageBook {
     }
   }
 
-  /** The first hour that is known; undefined before the first request. */
-  /** Of all hours. */
+  /** The rows of all hours. */
   get size(): number {
     return this.#rows
   }
 
+  /** The first hour that is known; undefined before the first request. */
   get since(): string | undefined {
     return [...this.#hours.keys()].sort()[0]
   }

@@ -58,6 +58,10 @@ export const INCIDENTS: Readonly<Record<string, Incident>> = {
   GwErrorRatio: ({ metrics }) => {
     metrics.requests.at('chat', 'local', '502').value += 20
   },
+  GwSloBurn: ({ metrics }) => {
+    metrics.sloRequests.at('chat', 'errors', 'true').value += 20
+    metrics.sloRequests.at('chat', 'errors', 'false').value += 1
+  },
   GwUpstreamUnhealthy: ({ metrics }) => {
     metrics.healthy.at('local').value = 0
   },
@@ -90,6 +94,13 @@ export const INCIDENTS: Readonly<Record<string, Incident>> = {
   GwSharedBudgetThresholdReached: once(({ metrics }) => {
     metrics.scopedBudgetAlerts.at('limit:project', 'month', '0.8').value++
   }),
+  // The clock of the rules begins with 1970.
+  GwBudgetPace: ({ metrics }) => {
+    metrics.budgetTokensLimit.at('acme', 'day').value = 1000
+    metrics.budgetTokens.at('acme', 'day').value = 900
+    metrics.budgetStart.at('acme', 'day').value = 0
+    metrics.budgetEnd.at('acme', 'day').value = 7200
+  },
   // Each minute a request passes the upstream over.
   GwUpstreamQuotaFull: ({ metrics }) => {
     metrics.quotaPassedOver.at('local', 'quota', 'rpm').value++

@@ -66,6 +66,12 @@ export const GATEWAY_INCIDENTS: readonly Planted[] = [
     prints: [/chat answers 50\d/, / 50\d chat/, /hosted/],
     cause: /upstream hosted answers with errors \(500 CUDA out of memory|CUDA out of memory/,
   }),
+  chatFails('GwSloBurn', 'a model server out of memory', 'broken', {
+    // A hundred requests at least.
+    asks: () => ({ model: 'chat', count: 60 }),
+    prints: [/chat answers 50\d/, / 50\d chat/, /hosted/],
+    cause: /upstream hosted answers with errors \(500 CUDA out of memory|CUDA out of memory/,
+  }),
   {
     alert: 'GwUpstreamUnhealthy',
     what: 'a model server that is gone',

@@ -8,7 +8,9 @@ const MANY = 1_000_000
 /** A threshold of ten of a million tokens; two answers have more. */
 const SHARE = 0.00001
 const number = randomInt(1_000_000)
-const [SPENDER, SHARER, SILENT] = ['spender', 'sharer', 'silent'].map((name) => `${name}-${number}`)
+const [SPENDER, SHARER, SILENT, HASTY] = ['spender', 'sharer', 'silent', 'hasty'].map(
+  (name) => `${name}-${number}`,
+)
 
 export const TENANT_INCIDENTS: readonly Planted[] = [
   ofTenant(SPENDER, {
@@ -32,6 +34,23 @@ export const TENANT_INCIDENTS: readonly Planted[] = [
     },
     prints: [/limit:project-\d+/, new RegExp(`${SHARER} `), /limit:project-\d+/],
     cause: new RegExp(`limit:project-${number} .*|${SHARER} .*`),
+  }),
+  ofTenant(HASTY, {
+    alert: 'GwBudgetPace',
+    what: 'a tenant that has used a budget several times over',
+    async plant({ configure }) {
+      // Two budgets, of a day and of a month, because the first tenth of a window does not count.
+      const budget = { tenant: HASTY, tokens_per_day: 10, spend_per_month_usd: 0.00001 }
+      const downgraded = { ...budget, on_exceeded: 'downgrade', downgrade_route: 'spread' }
+      const pricing = [{ model: 'm', input: 1, output: 1 }]
+      await configure({ gw: { budgets: [...budgets, downgraded], pricing } })
+    },
+    prints: [
+      /tokens_per_day +day +10 +[1-9]/,
+      new RegExp(`${HASTY} `),
+      new RegExp(`${NAME}-${HASTY}-\\d+`),
+    ],
+    cause: /tokens_per_day +day +10 +\d+.*/,
   }),
   {
     alert: 'GwUpstreamQuotaFull',
