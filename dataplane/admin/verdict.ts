@@ -50,8 +50,9 @@ type Served = Pick<Verdict, 'route' | 'upstreams' | 'message' | 'prompt'>
 
 export async function verdictOn(asked: Hypothesis, gateway: Gateway): Promise<Verdict> {
   try {
-    const served = await judge(asked, gateway)
-    return { status: 200, code: null, retry_after_seconds: null, ...served }
+    const { message, ...served } = await judge(asked, gateway)
+    const needed = `${message}${tagsNeeded(asked, gateway)}`
+    return { status: 200, code: null, retry_after_seconds: null, ...served, message: needed }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     const { status, code, message, details } = error
@@ -68,6 +69,13 @@ export async function verdictOn(asked: Hypothesis, gateway: Gateway): Promise<Ve
       ...(prompt && { prompt }),
     }
   }
+}
+
+/** The required tags that the request has to bring, because its key does not set them. */
+function tagsNeeded({ key }: Hypothesis, { active }: Gateway): string {
+  const { required_tags: required } = active.snapshot.section.usage
+  const needed = required.filter((name) => !key?.tags?.has(name))
+  return needed.length === 0 ? '' : `, if the request has the tags: ${needed.join(', ')}`
 }
 
 /** Throws the error that the client would get. */

@@ -29,6 +29,12 @@ export const ERRORS = {
     'A guardrail refused the request or the answer.',
     true,
   ),
+  ERR_GW_TAG_REQUIRED: row(
+    400,
+    'invalid_request_error',
+    'The request lacks a tag of usage.required_tags, or its value is not valid.',
+    true,
+  ),
   ERR_GW_AUTH_INVALID_KEY: row(
     401,
     'authentication_error',

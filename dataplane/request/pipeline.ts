@@ -25,6 +25,7 @@ import { read } from './stages/read.ts'
 import { judgeHead } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
 import { closeWhole, costSoFar, countLate, savedSoFar, settle } from './stages/settle.ts'
+import { requireTags } from './stages/tagged.ts'
 import { identify } from './visit.ts'
 
 /** The part of an API that depends on the operation: it runs after the request was read and permitted. */
@@ -67,6 +68,7 @@ export async function serve(
   const { active, gateway, notes, response } = visit
   const { request } = applicant
   notes.asks(request)
+  requireTags(active.snapshot.section.usage.required_tags, visit.trace.tags ?? '', applicant.caller)
   const admitting = admit(applicant, active, gateway)
   const admission = admitting instanceof Promise ? await admitting : admitting
   notes.admitted(admission)

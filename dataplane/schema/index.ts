@@ -114,6 +114,11 @@ const Usage = z.strictObject({
     .describe(
       'Names of tags, such as team, that a key, X-Gw-Tags or metadata of the request may set; usage is counted by tag.',
     ),
+  required_tags: z
+    .array(name())
+    .max(TAGS_MAX)
+    .default([])
+    .describe('Tags without which a request gets 400, before it costs anything; some of tags.'),
   in_answers: z
     .boolean()
     .default(false)

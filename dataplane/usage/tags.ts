@@ -9,6 +9,9 @@ import { parseJson } from '../json/parse.ts'
 import { isRecord } from '../json/values.ts'
 import { TAG_VALUE, TAG_VALUE_MAX } from '../schema/constants.ts'
 
+/** Counted in place of a value that a report may not show. */
+export const INVALID = 'invalid'
+
 const TAGS_HEADER = 'x-gw-tags'
 const HEADER_MAX = 1024
 /** OpenAI's bounds are 16 members of 64 and 512 characters. */
@@ -35,7 +38,7 @@ export function tagsOf(
     given ??= pairsIn(incoming.header(TAGS_HEADER))
     const value = given.get(name) ?? ownOf(metadata, name)
     if (value === undefined) continue
-    tags.push(`${name}=${isShown(value) ? value : 'invalid'}`)
+    tags.push(`${name}=${isShown(value) ? value : INVALID}`)
   }
   return tags.join(',')
 }

@@ -17,6 +17,7 @@ const SAID: Readonly<Record<string, readonly [kind: string, begin: (symptom: Sym
       () => 'a service that the route needs does not answer',
     ],
     ERR_GW_INVALID_REQUEST: ['request', (one) => `${whose(one)} sends requests that are not valid`],
+    ERR_GW_TAG_REQUIRED: ['tag', (one) => `${whose(one)} sends requests without a required tag`],
     ERR_GW_REQUEST_TOO_LARGE: ['size', (one) => `${whose(one)} sends bodies that are too large`],
     ERR_GW_OVERLOADED: ['overload', () => 'the gateway is overloaded or ends'],
     ERR_GW_INTERNAL: ['mistake', () => 'the gateway made a mistake'],

@@ -148,7 +148,8 @@ function sharedBy({ tenant, tenants, key, route, model, tag, upstream }: Selecto
   return first === undefined ? 'all callers together' : `all callers with tag ${first.join('=')}`
 }
 
-function tagIn(tags: string, name: string): string | undefined {
+/** The value of a tag in `team=blue,feature=search`. */
+export function tagIn(tags: string, name: string): string | undefined {
   for (const pair of tags === '' ? [] : tags.split(',')) {
     if (pair.length > name.length && pair.startsWith(name) && pair[name.length] === '=')
       return pair.slice(name.length + 1)

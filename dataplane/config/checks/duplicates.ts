@@ -118,6 +118,7 @@ const noEntryTwice: Check = ({ upstreams, routes, api_keys, usage }, context) =>
     ),
   ]),
   ...entriesTwice(usage.tags, at('usage', 'tags'), 'tag', context),
+  ...entriesTwice(usage.required_tags, at('usage', 'required_tags'), 'required tag', context),
   ...routes.flatMap((route, index) => [
     ...repeated(
       route.upstreams.map(({ name }, entry) => ({

@@ -1,7 +1,7 @@
 /** Where usage is sent: settings that could not take effect. */
 import { valueBelow } from '../../json/values.ts'
 import { refuse } from '../judgement/problems.ts'
-import { at, type Check } from './contract.ts'
+import { at, type Check, listed, quoted } from './contract.ts'
 
 const OTLP = at('usage', 'sinks', 'otlp')
 
@@ -33,4 +33,22 @@ const somewhereToSend: Check = ({ usage }) => {
   return [refuse(at('usage', 'sinks'), 'names no sink', fix)]
 }
 
-export const usageChecks = [recordsHaveACollector, collectorIsABase, somewhereToSend]
+/** Without its declaration a tag is never counted, so every request would be refused. */
+const requiredTagsAreDeclared: Check = ({ usage }, { suggestions }) => {
+  const known = new Set(usage.tags)
+  return usage.required_tags.flatMap((tag, index) => {
+    if (known.has(tag)) return []
+    const path = at('usage', 'required_tags', index)
+    const message = `usage.tags does not declare ${quoted(tag)}${suggestions.didYouMean(tag, known)}`
+    const fix = `Add ${quoted(tag)} to usage.tags, or use one of: ${listed(known)}.`
+    const alone = `Declare it: usage: {tags: [${tag}]}.`
+    return [refuse(path, message, known.size === 0 ? alone : fix)]
+  })
+}
+
+export const usageChecks = [
+  recordsHaveACollector,
+  collectorIsABase,
+  somewhereToSend,
+  requiredTagsAreDeclared,
+]

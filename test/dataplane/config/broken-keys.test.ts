@@ -84,6 +84,27 @@ const KEYS: Row[] = [
     fix: '1 to 64 letters',
   },
   {
+    name: 'a required tag that is not declared',
+    yaml: '  usage:\n    tags: [team]\n    required_tags: [taem] # here',
+    path: 'gw.usage.required_tags[0]',
+    says: 'usage.tags does not declare "taem"; did you mean "team"?',
+    fix: 'Add "taem" to usage.tags, or use one of',
+  },
+  {
+    name: 'a required tag of a gateway without tags',
+    yaml: '  usage: {required_tags: [team]} # here',
+    path: 'gw.usage.required_tags[0]',
+    says: 'usage.tags does not declare "team"',
+    fix: 'usage: {tags: [team]}',
+  },
+  {
+    name: 'a tag that is required twice',
+    yaml: '  usage:\n    tags: [team]\n    required_tags: [team, team] # here',
+    path: 'gw.usage.required_tags[1]',
+    says: 'duplicate required tag "team"',
+    fix: 'Remove one of the two',
+  },
+  {
     name: 'a key with nine tags',
     yaml: `  usage: {tags: [a]}\n${key(`routes: [r]\ntags: {${[...'abcdefghi'].map((name) => `${name}: x`).join(', ')}} # here`)}`,
     path: 'gw.api_keys[0].tags',
