@@ -64,8 +64,8 @@ export class Notes implements Witness {
   invokes({ operation }: Dialect, { key }: Caller): void {
     const { trace, call } = this.#noted
     trace.operation = operation
-    const { tags } = this.#noted.active.snapshot.section.usage
-    if (tags.length > 0) trace.tags = tagsOf(tags, key.tags, call.incoming)
+    const { usage } = this.#noted.active.snapshot.section
+    if (usage.tags.length > 0) trace.tags = tagsOf(usage, key.tags, call.incoming)
   }
 
   /** The body is complete, `ms` after the gateway began to read it. */
@@ -80,9 +80,9 @@ export class Notes implements Witness {
     const { sunsets, models, section } = active.snapshot
     const sunset = sunsets?.of(model, models.get(model)?.name ?? name)
     if (sunset !== undefined) this.#ends(sunset)
-    const { tags } = section.usage
-    const span = tags.length > 0 ? found?.spans.get('metadata') : undefined
-    if (span) trace.tags = tagsOf(tags, key.tags, call.incoming, metadataIn(bytes, span))
+    const { usage } = section
+    const span = usage.tags.length > 0 ? found?.spans.get('metadata') : undefined
+    if (span) trace.tags = tagsOf(usage, key.tags, call.incoming, metadataIn(bytes, span))
   }
 
   /** The request is for an object that an upstream of the route stores. */

@@ -106,6 +106,22 @@ const UsageSinks = z.strictObject({
     .describe('Events as log records of OpenTelemetry.'),
 })
 
+const headerName = () =>
+  z
+    .string()
+    .min(1)
+    .max(128)
+    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
+
+const TagHeader = z.strictObject({
+  header: headerName().describe('Name of the header, such as cf-aig-metadata.'),
+  tag: name()
+    .optional()
+    .describe('Tag whose value is the first entry of a list that names no tag, as in a,b.'),
+})
+
+export type TagHeader = z.output<typeof TagHeader>
+
 const Usage = z.strictObject({
   tags: z
     .array(name())
@@ -119,15 +135,18 @@ const Usage = z.strictObject({
     .max(TAGS_MAX)
     .default([])
     .describe('Tags without which a request gets 400, before it costs anything; some of tags.'),
+  tag_headers: z
+    .array(TagHeader)
+    .max(TAGS_MAX)
+    .default([])
+    .describe(
+      'Headers of other gateways that set tags: a JSON object, or a list of NAME:VALUE or NAME=VALUE. X-Gw-Tags wins.',
+    ),
   in_answers: z
     .boolean()
     .default(false)
     .describe('true: the last usage event of a stream also states the cost of the request.'),
-  end_user_header: z
-    .string()
-    .min(1)
-    .max(128)
-    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
+  end_user_header: headerName()
     .optional()
     .describe(
       'Header that names the end user, for limits of each user; without it the body does: user, or metadata.user_id.',

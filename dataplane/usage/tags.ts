@@ -1,6 +1,7 @@
 /**
  * Tags of a request, as far as the configuration declares them: those of its key, then
- * `X-Gw-Tags: team=blue,feature=search`, then members of `metadata` in the body. The first of them with a name sets it.
+ * `X-Gw-Tags: team=blue,feature=search`, then headers of other gateways, then members of `metadata` in the body. The first
+ * of them with a name sets it.
  */
 import type { Incoming } from '../call/call.ts'
 import type { KeyEntry } from '../call/key-entry.ts'
@@ -8,6 +9,8 @@ import type { Span } from '../json/found.ts'
 import { parseJson } from '../json/parse.ts'
 import { isRecord } from '../json/values.ts'
 import { TAG_VALUE, TAG_VALUE_MAX } from '../schema/constants.ts'
+import type { Section } from '../schema/index.ts'
+import { type HeaderTags, headerTags } from './header-tags.ts'
 
 /** Counted in place of a value that a report may not show. */
 export const INVALID = 'invalid'
@@ -18,16 +21,17 @@ const HEADER_MAX = 1024
 const METADATA_BYTES_MAX = 16_384
 
 /**
- * In the order of the declaration. A client's value that is not allowed in a report is `invalid`. The header is read
- * only if the key leaves a name open.
+ * In the order of the declaration. A client's value that is not allowed in a report is `invalid`. Headers are read only
+ * if the key leaves a name open.
  */
 export function tagsOf(
-  declared: readonly string[],
+  { tags: declared, tag_headers: headers }: Pick<Section['usage'], 'tags' | 'tag_headers'>,
   ofKey: KeyEntry['tags'],
   incoming: Pick<Incoming, 'header'>,
   metadata?: Readonly<Record<string, unknown>>,
 ): string {
   let given: ReadonlyMap<string, string> | undefined
+  let others: HeaderTags | undefined
   const tags: string[] = []
   for (const name of declared) {
     const fixed = ofKey?.get(name)
@@ -36,8 +40,14 @@ export function tagsOf(
       continue
     }
     given ??= pairsIn(incoming.header(TAGS_HEADER))
-    const value = given.get(name) ?? ownOf(metadata, name)
-    if (value === undefined) continue
+    let value: unknown = given.get(name)
+    if (value === undefined && headers.length > 0) {
+      others ??= headerTags(headers, declared, incoming)
+      value = others.values.get(name)
+    }
+    value ??= ownOf(metadata, name)
+    // A header that cannot be read counts, so that reports show it.
+    if (value === undefined && others?.hasUnread !== true) continue
     tags.push(`${name}=${isShown(value) ? value : INVALID}`)
   }
   return tags.join(',')

@@ -77,7 +77,7 @@ function activeApart({ snapshot, lanes }: Active, key: string): Active {
     ...snapshot,
     section: {
       ...section,
-      usage: { ...section.usage, tags: [], required_tags: [] },
+      usage: { ...section.usage, tags: [], required_tags: [], tag_headers: [] },
       telemetry: { ...section.telemetry, access_log: false },
     },
     keys: KeyTable.of([[hash('sha256', key), ownKey()]]),

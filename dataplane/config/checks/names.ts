@@ -4,7 +4,7 @@ import { nestedRoute } from '../../schema/constants.ts'
 import type { RouteSection } from '../../schema/index.ts'
 import type { Suggestions } from '../judgement/nearest.ts'
 import { type Finding, type Path, refuse, warn } from '../judgement/problems.ts'
-import { at, type Check, oneOf, quoted } from './contract.ts'
+import { at, type Check, listed, oneOf, quoted } from './contract.ts'
 
 const routeUpstreamsExist: Check = ({ upstreams, routes }, { suggestions }) => {
   const known = new Set(upstreams.map(({ name }) => name))
@@ -87,6 +87,19 @@ export function unknownName(
   if (known.has(name)) return []
   const suggestion = suggestions.didYouMean(name, known)
   return [refuse(path, `unknown ${what} ${quoted(name)}${suggestion}`, oneOf(known))]
+}
+
+/** A finding when usage.tags does not declare the tag. */
+export function undeclaredTag(
+  tag: string,
+  path: Path,
+  { known, suggestions }: { known: ReadonlySet<string>; suggestions: Suggestions },
+): Finding[] {
+  if (known.has(tag)) return []
+  const message = `usage.tags does not declare ${quoted(tag)}${suggestions.didYouMean(tag, known)}`
+  const fix = `Add ${quoted(tag)} to usage.tags, or use one of: ${listed(known)}.`
+  const alone = `Declare it: usage: {tags: [${tag}]}.`
+  return [refuse(path, message, known.size === 0 ? alone : fix)]
 }
 
 function namedUpstreams(route: RouteSection, path: Path): { name: string; path: Path }[] {

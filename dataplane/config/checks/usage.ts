@@ -1,7 +1,9 @@
 /** Where usage is sent: settings that could not take effect. */
 import { valueBelow } from '../../json/values.ts'
 import { refuse } from '../judgement/problems.ts'
-import { at, type Check, listed, quoted } from './contract.ts'
+import { at, type Check, quoted } from './contract.ts'
+import { repeated } from './duplicates.ts'
+import { undeclaredTag } from './names.ts'
 
 const OTLP = at('usage', 'sinks', 'otlp')
 
@@ -36,14 +38,49 @@ const somewhereToSend: Check = ({ usage }) => {
 /** Without its declaration a tag is never counted, so every request would be refused. */
 const requiredTagsAreDeclared: Check = ({ usage }, { suggestions }) => {
   const known = new Set(usage.tags)
-  return usage.required_tags.flatMap((tag, index) => {
-    if (known.has(tag)) return []
-    const path = at('usage', 'required_tags', index)
-    const message = `usage.tags does not declare ${quoted(tag)}${suggestions.didYouMean(tag, known)}`
-    const fix = `Add ${quoted(tag)} to usage.tags, or use one of: ${listed(known)}.`
-    const alone = `Declare it: usage: {tags: [${tag}]}.`
-    return [refuse(path, message, known.size === 0 ? alone : fix)]
-  })
+  return usage.required_tags.flatMap((tag, index) =>
+    undeclaredTag(tag, at('usage', 'required_tags', index), { known, suggestions }),
+  )
+}
+
+/** Headers whose value may not be shown in reports, reaches upstreams, or has another meaning. */
+const TAKEN = new Set([
+  ...['authorization', 'proxy-authorization', 'api-key', 'x-api-key', 'cookie', 'x-gw-tags'],
+  ...['anthropic-version', 'anthropic-beta', 'content-type', 'content-length', 'host'],
+])
+
+const tagHeadersSetTags: Check = ({ usage }, context) => {
+  const { tags, tag_headers: headers } = usage
+  const { suggestions } = context
+  const known = new Set(tags)
+  const [first] = headers
+  if (first !== undefined && known.size === 0) {
+    const message = 'cannot take effect: usage.tags declares no tag'
+    return [refuse(at('usage', 'tag_headers'), message, 'Declare tags: usage: {tags: [team]}.')]
+  }
+  const named = headers.map(({ header }, index) => ({
+    name: header.toLowerCase(),
+    path: at('usage', 'tag_headers', index, 'header'),
+  }))
+  return [
+    ...repeated(named, 'header of tags', context),
+    ...named.flatMap(({ name, path }) =>
+      TAKEN.has(name)
+        ? [
+            refuse(
+              path,
+              `${quoted(name)} has another purpose`,
+              'Name a header that only sets tags.',
+            ),
+          ]
+        : [],
+    ),
+    ...headers.flatMap(({ tag }, index) =>
+      tag === undefined
+        ? []
+        : undeclaredTag(tag, at('usage', 'tag_headers', index, 'tag'), { known, suggestions }),
+    ),
+  ]
 }
 
 export const usageChecks = [
@@ -51,4 +88,5 @@ export const usageChecks = [
   collectorIsABase,
   somewhereToSend,
   requiredTagsAreDeclared,
+  tagHeadersSetTags,
 ]

@@ -40,7 +40,7 @@ auth.jwt[].end_user limits[].budget limits[].budget.downgrade_route limits[].bud
 limits[].budget.raise.tokens limits[].budget.raise.usd limits[].budget.tokens limits[].budget.usd
 limits[].concurrent_requests limits[].for.each limits[].for.key limits[].for.model limits[].for.operation limits[].for.route
 limits[].for.tag limits[].for.tenant limits[].for.tenants limits[].for.upstream limits[].input_tokens_per_minute limits[].output_tokens_per_minute
-limits[].requests_per_minute limits[].tokens_per_minute usage.end_user_header routes[].deprecated.until
+limits[].requests_per_minute limits[].tokens_per_minute usage.end_user_header usage.tag_headers[].tag routes[].deprecated.until
 routes[].deprecated.successor
 `
 

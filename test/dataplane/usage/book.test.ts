@@ -24,6 +24,7 @@ const served = (cost_nano_usd: number, fields: Partial<AttemptTrace> = {}) => ({
 })
 
 const DECLARED = ['team', 'feature']
+const TAGS = { tags: DECLARED, tag_headers: [] }
 const sourcesOf = (book: UsageBook, tags = DECLARED): UsageSources => ({
   book,
   kept: { in: 'memory' },
@@ -215,7 +216,7 @@ for (const [header, tags] of [
   [`team=blue,${'x'.repeat(2000)}`, ''],
 ] as const) {
   test(`the tags of ${JSON.stringify(header?.slice(0, 40))} are ${JSON.stringify(tags)}`, () => {
-    assert.equal(tagsOf(DECLARED, undefined, { header: () => header }), tags)
+    assert.equal(tagsOf(TAGS, undefined, { header: () => header }), tags)
   })
 }
 
@@ -233,7 +234,7 @@ for (const [metadata, header, tags] of [
   test(`the tags of the metadata ${shown} and the header ${header} are ${JSON.stringify(tags)}`, () => {
     const bytes = Buffer.from(`{"metadata":${metadata}}`)
     const found = metadataIn(bytes, { start: 12, end: bytes.length - 1 })
-    assert.equal(tagsOf(DECLARED, undefined, { header: () => header }, found), tags)
+    assert.equal(tagsOf(TAGS, undefined, { header: () => header }, found), tags)
   })
 }
 
@@ -252,7 +253,7 @@ for (const [ofKey, tags] of [
       reads++
       return 'team=h,feature=h'
     }
-    assert.equal(tagsOf(DECLARED, key.tags, { header }, metadata), tags)
+    assert.equal(tagsOf(TAGS, key.tags, { header }, metadata), tags)
     assert.equal(reads, tags.includes('h') ? 1 : 0)
   })
 }

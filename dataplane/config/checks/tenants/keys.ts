@@ -1,7 +1,7 @@
 /** Keys: duplicates, unknown routes and tags, expiry, and gateways without any key. */
 import { refuse, warn } from '../../judgement/problems.ts'
-import { at, type Check, listed, quoted } from '../contract.ts'
-import { unknownName } from '../names.ts'
+import { at, type Check, quoted } from '../contract.ts'
+import { undeclaredTag, unknownName } from '../names.ts'
 import { modelsNamed } from './named-models.ts'
 
 /** A whole key ends in 43 random characters and a checksum of 6; a prefix is a few characters. */
@@ -73,14 +73,11 @@ const keyMayDoSomething: Check = ({ api_keys }) =>
 const keyTagsAreDeclared: Check = ({ api_keys, usage }, { suggestions }) => {
   const known = new Set(usage.tags)
   return api_keys.flatMap(({ tags = {} }, index) =>
-    Object.keys(tags).flatMap((tag) => {
-      if (known.has(tag)) return []
-      const path = at('api_keys', index, 'tags', tag)
-      const message = `usage.tags does not declare ${quoted(tag)}${suggestions.didYouMean(tag, known)}`
-      const fix = `Add ${quoted(tag)} to usage.tags, or use one of: ${listed(known)}.`
-      const alone = `Declare it: usage: {tags: [${tag}]}.`
-      return [{ ...refuse(path, message, known.size === 0 ? alone : fix), atKey: true }]
-    }),
+    Object.keys(tags)
+      .flatMap((tag) =>
+        undeclaredTag(tag, at('api_keys', index, 'tags', tag), { known, suggestions }),
+      )
+      .map((finding) => ({ ...finding, atKey: true })),
   )
 }
 
