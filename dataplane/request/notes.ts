@@ -49,6 +49,8 @@ export class Notes implements Witness {
   readonly #noted: Noted
   /** The request's parameters, for its spans; undefined unless traces are sent. */
   parameters: Parameters | undefined
+  /** The end user as usage events show it. Not in the trace, which logs, lists and metrics read. */
+  endUser: string | undefined
 
   constructor(noted: Noted) {
     this.#noted = noted

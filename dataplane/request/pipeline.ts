@@ -8,7 +8,7 @@ import { AttemptQuotas } from '../limits/attempt-quotas.ts'
 import { type Applicant, refuseKnown, withoutBudget } from '../limits/decision.ts'
 import type { Section } from '../schema/index.ts'
 import { continuing } from '../telemetry/correlation.ts'
-import { endUserOf } from '../usage/end-user.ts'
+import { endUserOf, shownUser } from '../usage/end-user.ts'
 import type { Dialect } from '../wire/dialect.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import type { Inspector } from '../wire/inspection.ts'
@@ -49,7 +49,9 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
     const { request, route } = await read(announced, held, snapshot, gateway, notes)
     const further = dialect.isFree === true ? undefined : limitsFor(caller, snapshot)
     const isAsked = further !== undefined || snapshot.limits.quotas !== undefined
-    const subject = isAsked ? subjectOf(caller, route, request, visit) : undefined
+    const user = userOf(caller, request, visit)
+    notes.endUser = shownUser(snapshot.section.usage.end_user, user)
+    const subject = isAsked ? subjectOf(caller, route, { request, user }, visit) : undefined
     const applied =
       further && subject ? further.of(rules, caller.key, subject, gateway.clock) : rules
     await work({ call, request, caller, route, rules: applied, subject }, dialect, visit)
@@ -137,17 +139,25 @@ function limitsFor({ key, tenant }: Caller, { limits }: Snapshot): FurtherLimits
 function subjectOf(
   { key, tenant }: Caller,
   { name: route, models }: Route,
-  request: ModelRequest,
-  { trace, call, active }: Visit,
+  { request, user }: { readonly request: ModelRequest; readonly user: string | undefined },
+  { trace }: Visit,
 ): Subject {
   const { operation } = request
   const { model = route, tags = '' } = trace
-  const { limits, section } = active.snapshot
-  const user =
-    limits.further?.looksAtUser || limits.quotas?.looksAtUser
-      ? endUserOf(key, section.usage.end_user_header?.toLowerCase(), call.incoming, request)
-      : undefined
   return { tenant, key: key.record.id, route, models, model, operation, tags, user }
+}
+
+/** undefined if neither limits nor events need the end user. */
+function userOf(
+  { key }: Caller,
+  request: ModelRequest,
+  { call, active }: Visit,
+): string | undefined {
+  const { limits, section } = active.snapshot
+  const { end_user: shown, end_user_header: header } = section.usage
+  if (shown === 'off' && !limits.further?.looksAtUser && !limits.quotas?.looksAtUser)
+    return undefined
+  return endUserOf(key, header?.toLowerCase(), call.incoming, request)
 }
 
 /** A body that is a form may be longer than others. */

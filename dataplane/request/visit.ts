@@ -130,7 +130,7 @@ function close({ call, response, notes, gateway, active, peerAddress }: Served):
   if (trace.attempts.length === 0) return
   gateway.rollouts.ended(trace)
   gateway.usage.add(trace, active.snapshot.upstreams)
-  gateway.usageEvents?.add(trace, active.snapshot)
+  gateway.usageEvents?.add(trace, active.snapshot, notes.endUser)
 }
 
 /** Many requests share a second. test/bench/micro/iso-time.ts: 0.1 us, formatted each time 0.9 us. */

@@ -69,7 +69,9 @@ export const JwtIssuer = z.strictObject({
     })
     .describe('Tenant whose limits and budgets the tokens use.'),
   id: Claim.default({ claim: '/sub' }).describe('Names the caller in logs and traces.'),
-  end_user: Claim.optional().describe('Names the end user, for limits of each user.'),
+  end_user: Claim.optional().describe(
+    'Names the end user, for limits of each user and usage events.',
+  ),
   routes: z
     .array(z.union([z.literal('*'), name(), namePattern()]))
     .min(1)

@@ -149,7 +149,14 @@ const Usage = z.strictObject({
   end_user_header: headerName()
     .optional()
     .describe(
-      'Header that names the end user, for limits of each user; without it the body does: user, or metadata.user_id.',
+      'Header that names the end user, for limits of each user and usage events; without it user, ' +
+        'safety_identifier or metadata.user_id of the body does.',
+    ),
+  end_user: z
+    .enum(['off', 'hash', 'plain'])
+    .default('off')
+    .describe(
+      'End users in usage events, never in rows or metrics: hash is the beginning of their SHA-256, plain their name.',
     ),
   sinks: UsageSinks.optional().describe(
     'Where usage events are sent: one for each attempt that used tokens, with an id that is the same in repeats.',

@@ -1,10 +1,13 @@
 /**
- * The end user of a request: of the token's declared claim, else of the declared header, else as the body names it in `user`
- * or in `metadata.user_id`. Clients can leave it out; a claim or a header of a proxy is more than the client's word.
+ * The end user of a request: of the token's declared claim, else of the declared header, else as the body names it in
+ * `user`, `safety_identifier` or `metadata.user_id`. Clients can leave it out; a claim or a header of a proxy is more
+ * than the client's word.
  */
+import { hashedUser } from '../accounts/further/selectors.ts'
 import type { Incoming } from '../call/call.ts'
 import type { KeyEntry } from '../call/key-entry.ts'
 import { parseJson } from '../json/parse.ts'
+import type { Section } from '../schema/index.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { metadataIn } from './tags.ts'
 
@@ -23,8 +26,17 @@ export function endUserOf(
   return user === undefined || user === '' ? undefined : user.slice(0, USER_BYTES_MAX)
 }
 
+/** As usage events may show it; undefined if they may not. */
+export function shownUser(
+  shown: Section['usage']['end_user'],
+  user: string | undefined,
+): string | undefined {
+  if (shown === 'off' || user === undefined) return undefined
+  return shown === 'hash' ? hashedUser(user) : user
+}
+
 function inBody({ bytes, found }: Pick<ModelRequest, 'bytes' | 'found'>): string | undefined {
-  const span = found?.spans.get('user')
+  const span = found?.spans.get('user') ?? found?.spans.get('safety_identifier')
   if (span !== undefined) {
     const end = Math.min(span.end, span.start + USER_BYTES_MAX)
     const text = bytes.toString('utf8', span.start, end)

@@ -122,10 +122,15 @@ const USER = 'user'
 /** Digits in hexadecimal: 128 bits tell all users apart. */
 const USER_DIGITS = 32
 
+/** The name of an end user, as stores and usage events have it. */
+export function hashedUser(user: string): string {
+  return hash('sha256', user).slice(0, USER_DIGITS)
+}
+
 /** Users of two tenants that have one name are two users. The store knows only their hash. */
 function countedUser({ tenant, user }: Subject): Counted | undefined {
   if (user === undefined) return undefined
-  const value = `${tenant} ${hash('sha256', user).slice(0, USER_DIGITS)}`
+  const value = `${tenant} ${hashedUser(user)}`
   return { value, holder: `user ${JSON.stringify(user)}` }
 }
 

@@ -83,10 +83,25 @@ const tagHeadersSetTags: Check = ({ usage }, context) => {
   ]
 }
 
+const endUsersHaveASink: Check = ({ usage }, { written }) => {
+  const { end_user: shown, end_user_header: header } = usage
+  if (shown === 'off') return []
+  if (valueBelow(written, 'gw', 'usage', 'sinks') === undefined) {
+    const message = 'cannot take effect: usage.sinks is absent, so there are no events'
+    const fix = 'Write usage.sinks, or remove it: rows and metrics never have end users.'
+    return [refuse(at('usage', 'end_user'), message, fix)]
+  }
+  if (header === undefined || !TAKEN.has(header.toLowerCase())) return []
+  const message = `${quoted(header)} has another purpose, and events would have its value`
+  const fix = 'Name a header that only names users, such as X-Gw-User.'
+  return [refuse(at('usage', 'end_user_header'), message, fix)]
+}
+
 export const usageChecks = [
   recordsHaveACollector,
   collectorIsABase,
   somewhereToSend,
   requiredTagsAreDeclared,
   tagHeadersSetTags,
+  endUsersHaveASink,
 ]

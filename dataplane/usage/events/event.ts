@@ -38,6 +38,8 @@ export interface UsageFacts extends EventFields {
   /** Null if the model has none. */
   readonly price: ListedPrice | null
   readonly tags: Readonly<Record<string, string>>
+  /** The name or its hash; null if the request names none, or `usage.end_user` is `off`. */
+  readonly end_user: string | null
   readonly duration_ms: number
   readonly ttft_ms: number | null
   readonly trace_id: string | null
@@ -52,11 +54,12 @@ export interface UsageEvent {
 }
 
 /** The attempts with usage. */
-export function eventsOf(trace: Trace, snapshot: Snapshot): UsageEvent[] {
+export function eventsOf(trace: Trace, snapshot: Snapshot, endUser?: string): UsageEvent[] {
   const events: UsageEvent[] = []
   for (const [index, attempt] of trace.attempts.entries()) {
     const { usage } = attempt
-    if (usage !== undefined) events.push(eventOf({ trace, attempt, usage, index }, snapshot))
+    if (usage !== undefined)
+      events.push(eventOf({ trace, attempt, usage, index, endUser }, snapshot))
   }
   return events
 }
@@ -66,10 +69,11 @@ interface Attempted {
   readonly attempt: AttemptTrace
   readonly usage: AttemptUsage
   readonly index: number
+  readonly endUser: string | undefined
 }
 
 function eventOf(
-  { trace, attempt, usage, index }: Attempted,
+  { trace, attempt, usage, index, endUser }: Attempted,
   { upstreams, limits }: Snapshot,
 ): UsageEvent {
   const upstream = upstreams.get(attempt.upstream)
@@ -97,6 +101,7 @@ function eventOf(
     cache_surcharge_nano_usd: usage.cache_surcharge_nano_usd ?? 0,
     price: listedPrice(limits.prices.get(model ?? ''), usage.input_tokens),
     tags: tagsIn(trace.tags),
+    end_user: endUser ?? null,
     duration_ms: whole((isLast ? trace.duration_ms : attempt.ended_ms) - attempt.started_ms),
     // The trace measures from the arrival of the request, an event from the beginning of the attempt.
     ttft_ms:

@@ -19,9 +19,10 @@ export class UsageEvents {
     this.#sinks = sinks
   }
 
-  /** Requests do not wait for it. test/bench/micro/usage-events.ts has its cost. */
-  add(trace: Trace, snapshot: Snapshot): void {
-    for (const event of eventsOf(trace, snapshot)) for (const sink of this.#sinks) sink.add(event)
+  /** Requests do not wait for it. `endUser`: as events may show it. test/bench/micro/usage-events.ts has its cost. */
+  add(trace: Trace, snapshot: Snapshot, endUser?: string): void {
+    for (const event of eventsOf(trace, snapshot, endUser))
+      for (const sink of this.#sinks) sink.add(event)
   }
 
   get isIdle(): boolean {

@@ -25,6 +25,7 @@ const NAME = 'gw.usage'
 
 const FIELDS = EVENT_FIELDS.map((name) => [name, attributeKey(name, TRACE_FIELDS[name])] as const)
 const EVENT_ID = keyOf('gw.event_id')
+const END_USER = keyOf('gw.end_user')
 const SEARCHES = keyOf('gw.searches')
 const COST = keyOf('gw.cost_nano_usd')
 const CACHE_GAIN = keyOf('gw.cache_gain_nano_usd')
@@ -64,6 +65,7 @@ export function writeRecord(out: Writer, { id, time, facts }: UsageEvent): numbe
     add(CACHE_GAIN, facts.cache_gain_nano_usd)
     add(CACHE_SURCHARGE, facts.cache_surcharge_nano_usd)
   }
+  add(END_USER, facts.end_user)
   for (const [name, value] of Object.entries(facts.tags)) add(tagKey(name), value)
   for (const [name, value] of Object.entries(facts.price ?? {}))
     add(priceKey(name), { decimal: value })

@@ -172,6 +172,20 @@ const ROWS: Row[] = [
     fix: 'each: user',
   },
   {
+    name: 'end users of events that are sent nowhere',
+    yaml: '  usage: {end_user: hash} # here',
+    path: 'gw.usage.end_user',
+    says: 'usage.sinks is absent',
+    fix: 'Write usage.sinks',
+  },
+  {
+    name: 'a credential as end user of events',
+    yaml: '  usage:\n    end_user: plain\n    sinks: {file: {path: u.jsonl}}\n    end_user_header: Authorization # here',
+    path: 'gw.usage.end_user_header',
+    says: '"Authorization" has another purpose',
+    fix: 'X-Gw-User',
+  },
+  {
     name: 'two limits of one name',
     yaml: `  limits:\n    - {name: a, for: {tenant: t}, ${RATE}}\n    - {name: a, for: {key: k}, ${RATE}} # here`,
     path: 'gw.limits[1].name',

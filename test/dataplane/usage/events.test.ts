@@ -15,6 +15,7 @@ import { after, test } from 'node:test'
 import { compilePrices } from '../../../dataplane/accounts/price.ts'
 import type { Section } from '../../../dataplane/schema/index.ts'
 import { OtlpPage } from '../../../dataplane/telemetry/tracing/otlp-page.ts'
+import { shownUser } from '../../../dataplane/usage/end-user.ts'
 import { BatchPage } from '../../../dataplane/usage/events/batch-page.ts'
 import { eventsOf } from '../../../dataplane/usage/events/event.ts'
 import { EventFile } from '../../../dataplane/usage/events/file.ts'
@@ -60,6 +61,7 @@ test('an attempt with usage has an event with an id, and one without has none', 
       ...{ estimated: false, cost_nano_usd: 91_000, price: null },
       ...{ cache_gain_nano_usd: 0, cache_surcharge_nano_usd: 0 },
       tags: { team: 'blue', feature: 'search' },
+      end_user: null,
       ...{ duration_ms: 28, ttft_ms: 8, trace_id: TRACE_ID },
     },
   })
@@ -123,6 +125,23 @@ test('a collector gets log records with the names of the conventions', () => {
     ),
     ['r-1.2', 91_000, 'blue', 512],
   )
+  assert.ok(!('gw.end_user' in attributes))
+})
+
+test('an event has the end user in every form, as the configuration shows it', () => {
+  for (const [shown, user] of [
+    ['off', undefined],
+    ['plain', 'alice'],
+    ['hash', '2bd806c97f0e00af1a1fc3328fa763a9'],
+  ] as const) {
+    const [one] = eventsOf(aTrace(), snapshot, shownUser(shown, 'alice'))
+    assert.ok(one !== undefined)
+    assert.equal(one.facts.end_user, user ?? null)
+    const page = new OtlpPage({ resource: {}, version: '1' }, writeRecord)
+    page.add(one)
+    const [record] = readRecords(Buffer.from(page.finish())).records
+    assert.equal(record?.attributes['gw.end_user'], user)
+  }
 })
 
 function aFile(path: string, options: { max_bytes?: number; keep?: number } = {}) {

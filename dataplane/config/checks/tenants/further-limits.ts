@@ -139,9 +139,9 @@ const limitKeysExist: Check = (section, { suggestions, hasOtherKeys, place, writ
 
 /** A header or a claim that names users has no other use. */
 const endUsersAreLimited: Check = ({ limits, usage, auth }) => {
-  if (limits.some(({ for: { each } }) => each === 'user')) return []
-  const fix = 'Write a limit with for: { each: user }, or remove it.'
-  const message = 'cannot take effect: no limit is for each user'
+  if (usage.end_user !== 'off' || limits.some(({ for: { each } }) => each === 'user')) return []
+  const fix = 'Write a limit with for: { each: user }, set usage.end_user, or remove it.'
+  const message = 'cannot take effect: no limit is for each user, and usage.end_user is off'
   return [
     ...(usage.end_user_header === undefined
       ? []
