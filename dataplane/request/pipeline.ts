@@ -8,7 +8,7 @@ import { AttemptQuotas } from '../limits/attempt-quotas.ts'
 import { type Applicant, refuseKnown, withoutBudget } from '../limits/decision.ts'
 import type { Section } from '../schema/index.ts'
 import { continuing } from '../telemetry/correlation.ts'
-import { endUserOf, shownUser } from '../usage/end-user.ts'
+import { endUserOf, shownUser, USER_HEADER } from '../usage/end-user.ts'
 import type { Dialect } from '../wire/dialect.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import type { Inspector } from '../wire/inspection.ts'
@@ -157,7 +157,8 @@ function userOf(
   const { end_user: shown, end_user_header: header } = section.usage
   if (shown === 'off' && !limits.further?.looksAtUser && !limits.quotas?.looksAtUser)
     return undefined
-  return endUserOf(key, header?.toLowerCase(), call.incoming, request)
+  const named = header?.toLowerCase() ?? (shown === 'off' ? undefined : USER_HEADER)
+  return endUserOf(key, named, call.incoming, request)
 }
 
 /** A body that is a form may be longer than others. */

@@ -150,7 +150,7 @@ const Usage = z.strictObject({
     .optional()
     .describe(
       'Header that names the end user, for limits of each user and usage events; without it user, ' +
-        'safety_identifier or metadata.user_id of the body does.',
+        'safety_identifier or metadata.user_id of the body does. X-Gw-User if end_user is set.',
     ),
   end_user: z
     .enum(['off', 'hash', 'plain'])

@@ -11,6 +11,9 @@ import type { Section } from '../schema/index.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { metadataIn } from './tags.ts'
 
+/** Names the end user if no other header is declared and usage events have end users. */
+export const USER_HEADER = 'x-gw-user'
+
 /** The rest of a longer name is not read: it is no name, and its beginning tells users apart. */
 const USER_BYTES_MAX = 4_096
 

@@ -49,7 +49,10 @@ async function startShowing(shown: 'off' | 'hash' | 'plain') {
         },
       ],
     },
-    usage: { end_user_header: 'X-Gw-User', end_user: shown, sinks: { file: { path } } },
+    usage: {
+      ...(shown !== 'plain' && { end_user_header: 'X-Gw-User' }),
+      ...{ end_user: shown, sinks: { file: { path } } },
+    },
   })
   return { front, path }
 }
