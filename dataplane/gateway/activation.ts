@@ -44,10 +44,8 @@ export class Activation {
   /** The absolute path of the file at the start. */
   readonly file: string
   readonly folder: string
-  /** The present settings of the listeners. */
-  readonly #bound: Section['gateway']
-  /** The store as it was opened. */
-  readonly #store: string
+  /** The settings of the start that wait for a restart. */
+  readonly #bound: BoundSettings
 
   /** `signals`: absent if the process sends neither metrics nor logs. */
   constructor(gateway: Gateway, targets: Targets, loaded: Loaded, signals?: Signals) {
@@ -59,8 +57,7 @@ export class Activation {
     this.loaded = loaded
     this.file = resolve(loaded.file)
     this.folder = dirname(loaded.file)
-    this.#bound = gateway.active.snapshot.section.gateway
-    this.#store = storeOf(gateway.active.snapshot.section)
+    this.#bound = boundOf(gateway.active.snapshot.section)
     this.last = { result: 'success', at: this.#time(), errors: [] }
   }
 
@@ -140,10 +137,7 @@ export class Activation {
   }
 
   #warnOfBoundOnce(fresh: Section): void {
-    const changed: string[] = BOUND_ONCE.filter((name) => this.#bound[name] !== fresh.gateway[name])
-    const fields = changed.map((name) => `gateway.${name}`)
-    if (securityOf(fresh.gateway) !== securityOf(this.#bound)) fields.push('gateway.tls')
-    if (storeOf(fresh) !== this.#store) fields.push('rate_limits.backend, .redis or state_dir')
+    const fields = changesOf(this.#bound, boundOf(fresh))
     this.waitsForStart = fields.map((field) => `gw.${field}`)
     for (const field of fields) {
       const message = `gw.${field} takes effect at the next start.`
@@ -163,6 +157,24 @@ export class Activation {
   #time(): string {
     return new Date(this.#gateway.clock.wall()).toISOString()
   }
+}
+
+/** Texts by the names of settings. */
+export type BoundSettings = Readonly<Record<string, string>>
+
+/** The settings of which a change waits for a restart. */
+export function boundOf(section: Section): BoundSettings {
+  const { gateway } = section
+  return {
+    ...Object.fromEntries(BOUND_ONCE.map((name) => [`gateway.${name}`, String(gateway[name])])),
+    'gateway.tls': securityOf(gateway),
+    'rate_limits.backend, .redis or state_dir': storeOf(section),
+  }
+}
+
+/** The names of the settings that differ. */
+export function changesOf(before: BoundSettings, now: BoundSettings): string[] {
+  return Object.keys(before).filter((name) => before[name] !== now[name])
 }
 
 /** A running listener keeps TLS, or no TLS, and its rule on client certificates. */

@@ -1,11 +1,12 @@
 /** A pod of several processes: documents that an operator pushes reach each of them, and the status tells of the last one. */
 import type { Envelope } from '../delivery/signed.ts'
-import type { Crew } from '../workers/crew.ts'
+import { type Crew, SilentWorker } from '../workers/crew.ts'
 import type { Desk } from '../workers/desk.ts'
 import type { Pod } from './pod.ts'
-import type { PodResponse } from './proof.ts'
+import { type PodResponse, refuse } from './proof.ts'
 import type { PushedTo } from './push.ts'
 
+type PodStatus = ReturnType<Pod['status']>
 type Document = 'configuration' | 'keys' | 'endpoints'
 
 interface Pushed {
@@ -40,6 +41,9 @@ export class RelayedPod implements PushedTo {
   #crew: Crew | undefined
   /** The accepted documents, for a worker that starts: the last one of each kind, of keys also the changes after it. */
   readonly #pushed = new Map<Document, readonly Pushed[]>()
+
+  /** The last statuses of workers, by their process numbers. */
+  #heard = new Map<number, PodStatus>()
 
   constructor(pod: Pod) {
     this.#pod = pod
@@ -78,10 +82,8 @@ export class RelayedPod implements PushedTo {
 
   /** Each document as the process has it that is behind the others. */
   async status() {
-    type Status = ReturnType<Pod['status']>
     const own = this.#pod.status()
-    const answers = (await this.#crew?.ask<Status>(STATUS, undefined)) ?? []
-    const all = [own, ...answers.map(({ body }) => body)]
+    const all = [own, ...(this.#crew === undefined ? [] : await this.#statusesOf(this.#crew))]
     const last = <Part extends 'configuration' | 'keys' | 'endpoints'>(part: Part) =>
       all.map((status) => status[part]).reduce((a, b) => (b.sequence < a.sequence ? b : a))
     const refused = all.find(({ configuration }) => 'lastError' in configuration)
@@ -98,8 +100,25 @@ export class RelayedPod implements PushedTo {
     const answer = await takeInto(this.#pod, document, envelope)
     if (answer.status !== 200) return answer
     this.#keep({ document, envelope })
-    const answers = (await this.#crew?.ask<PodResponse>(PUSH, { document, envelope })) ?? []
-    return answers.find(({ body }) => body.status !== 200)?.body ?? answer
+    try {
+      const answers = (await this.#crew?.askEach<PodResponse>(PUSH, { document, envelope })) ?? []
+      return answers.find(({ body }) => body.status !== 200)?.body ?? answer
+    } catch (error) {
+      if (!(error instanceof SilentWorker)) throw error
+      return refuse(503, 'busy', `${error.message} Send the document again.`)
+    }
+  }
+
+  /** One that is too busy to answer has what it had at its last answer. */
+  async #statusesOf(crew: Crew): Promise<PodStatus[]> {
+    const answers = await crew.ask<PodStatus>(STATUS, undefined)
+    const heard = new Map(answers.map(({ pid, body }) => [pid, body]))
+    for (const { pid, state } of crew.list()) {
+      const before = this.#heard.get(pid)
+      if (state !== 'ended' && before !== undefined && !heard.has(pid)) heard.set(pid, before)
+    }
+    this.#heard = heard
+    return [...heard.values()]
   }
 
   #keep(pushed: Pushed): void {

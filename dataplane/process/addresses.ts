@@ -24,6 +24,12 @@ export function addressesOf({ section }: Snapshot, env: Environment, isPod: bool
   }
 }
 
+/** A URL does not show the default port of its scheme. */
+export function portIn(url: string): number {
+  const { port, protocol } = new URL(url)
+  return Number(port || (protocol === 'https:' ? 443 : 80))
+}
+
 export function startSentence(name: string, { clients, metrics, admin }: Listening): string {
   const asked = admin.length === 0 ? 'nowhere' : admin.join(' and ')
   return `gw ${VERSION} serves ${name}. Clients: ${clients}/v1, metrics: ${metrics}/metrics, admin: ${asked}`

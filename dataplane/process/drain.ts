@@ -34,15 +34,19 @@ export function drainSeconds({ active }: Gateway, env: Environment): DrainSecond
   }
 }
 
-/**
- * Readiness off, delay, no new connections, wait for running requests, then cut them; workers do the same meanwhile. A
- * second signal cuts at once.
- */
+export interface Ending {
+  readonly seconds: DrainSeconds
+  /** Resolves once running requests have to be cut. */
+  readonly hurried: Promise<unknown>
+  /** Resolves once all workers have ended. */
+  readonly workersEnd?: Promise<unknown> | undefined
+}
+
+/** Readiness off, delay, no new connections, wait for running requests, then cut them; workers do the same meanwhile. */
 export async function drain(
   gateway: Gateway,
   listeners: Listeners,
-  seconds: DrainSeconds,
-  workersEnd: Promise<unknown> = Promise.resolve(),
+  { seconds, hurried, workersEnd }: Ending,
 ): Promise<void> {
   gateway.draining = true
   gateway.log.event('info', 'drain', 'Draining: readiness is off, requests in flight finish.', {
@@ -50,11 +54,9 @@ export async function drain(
   })
   for (const visit of gateway.visits.list()) visit.closeBehind()
   let now = false
-  const hurry = () => {
+  void hurried.then(() => {
     now = true
-  }
-  process.on('SIGTERM', hurry)
-  process.on('SIGINT', hurry)
+  })
   const { clock, visits } = gateway
   const shortest = clock.now() + IDLE_DELAY_MS
   const isIdle = () => visits.size === 0 && clock.now() - gateway.calledAt > IDLE_MS
@@ -81,6 +83,14 @@ export async function drain(
     const message = `${events} events of usage were not delivered.`
     gateway.log.event('error', 'drain', message, { usage_events: events })
   }
+}
+
+/** Resolves with the next SIGTERM or SIGINT. */
+export function nextSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', () => resolve())
+    process.once('SIGINT', () => resolve())
+  })
 }
 
 function shuttingDown(hasBegun: boolean): GatewayError {

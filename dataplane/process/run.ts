@@ -19,8 +19,8 @@ import { Verifier } from '../verification/verifier.ts'
 import type { Environment } from '../wire/credential-source.ts'
 import type { Crew } from '../workers/crew.ts'
 import { Desk } from '../workers/desk.ts'
-import { addressesOf, factsOf, startSentence, workerSentence } from './addresses.ts'
-import { drain, drainSeconds } from './drain.ts'
+import { addressesOf, factsOf, portIn, startSentence, workerSentence } from './addresses.ts'
+import { drain, drainSeconds, nextSignal } from './drain.ts'
 import { environmentFault } from './environment.ts'
 import { ListenError } from './listen-error.ts'
 import { createListeners } from './listeners.ts'
@@ -140,7 +140,7 @@ async function serveAs(
   flushCompileCache()
   if (crew !== undefined) {
     lead?.(crew)
-    await crew.start(Number(new URL(listening.clients).port), team.store?.socket)
+    await crew.start({ port: portIn(listening.clients), ...team.shared })
   }
   const sentence = desk === undefined ? startSentence(name, listening) : workerSentence(desk.seat)
   gateway.log.event('info', 'start', sentence, { ...factsOf(addresses, listening) })
@@ -149,8 +149,11 @@ async function serveAs(
   unfollow ??= follow(gateway, activation)
   await ending
   unfollow()
-  process.on('SIGTERM', () => crew?.hurry())
-  await drain(gateway, listeners, drainSeconds(gateway, env), crew?.end())
+  // A terminal and systemd signal each process, the first one also its workers: for these, a second signal means nothing.
+  const hurried = desk?.hurried ?? nextSignal()
+  void hurried.then(() => crew?.hurry())
+  const seconds = drainSeconds(gateway, env)
+  await drain(gateway, listeners, { seconds, hurried, workersEnd: crew?.end() })
   gateway.shadows.close()
   gateway.retrievals.close()
   await targets.close()

@@ -1,4 +1,5 @@
 /** The processes of a gateway with `gateway.workers`: the first one, which keeps what all need, and its workers. */
+import { hash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,47 +7,88 @@ import type { Registry } from 'prom-client'
 import type { Administered, Others } from '../admin/routes.ts'
 import { ADMIN, answerAlone } from '../admin/whole/answers.ts'
 import type { Loaded } from '../config/apart/loaded.ts'
-import type { Activation } from '../gateway/activation.ts'
+import { type Activation, type BoundSettings, boundOf, changesOf } from '../gateway/activation.ts'
 import { parseJson } from '../json/parse.ts'
 import type { Section } from '../schema/index.ts'
 import type { CommonStore } from '../store/opened.ts'
 import { METRICS, readAll } from '../telemetry/otlp/whole-registry.ts'
-import { Crew, type CrewOptions } from '../workers/crew.ts'
+import { Crew, type CrewOptions, SilentWorker, type WorkerAnswer } from '../workers/crew.ts'
 import type { Desk } from '../workers/desk.ts'
+import type { Seat } from '../workers/seat.ts'
 
 /** How many processes there are, and what they share. */
 export interface Team {
   readonly of: number
   readonly store?: CommonStore
+  /** For the seats of workers. */
+  readonly shared: Pick<Seat, 'bound' | 'storeSocket'>
   /** In a worker. */
   readonly desk?: Desk
   close(): Promise<void>
 }
 
+/** Bytes of a path of a socket on Linux. */
+const SOCKET_PATH_MAX = 107
+
 export class TeamError extends Error {}
 
-/** Throws TeamError if this system cannot have workers. */
-export async function teamOf(
-  { gateway, rate_limits }: Pick<Section, 'gateway' | 'rate_limits'>,
-  desk: Desk | undefined,
-): Promise<Team> {
+/** Settings of the first process alone; it passes its port on. */
+const OF_FIRST = new Set(
+  ['listen_port', 'metrics_port', 'admin_port', 'workers'].map((name) => `gateway.${name}`),
+)
+
+/** Throws TeamError if this system cannot have workers, or if this worker does not fit the others. */
+export async function teamOf(section: Section, desk: Desk | undefined): Promise<Team> {
+  const { gateway, rate_limits } = section
+  const bound = digestsOf(boundOf(section))
   if (desk !== undefined) {
-    const { of, storeSocket: socket } = desk.seat
+    const { seat } = desk
+    const changed = changesOf(seat.bound, bound).map((name) => `gw.${name}`)
+    if (changed.length > 0) {
+      const what = changed.join(' and ')
+      throw new TeamError(
+        `${what} changed since the gateway started: restart it; until then this worker does not serve`,
+      )
+    }
+    const { of, storeSocket: socket } = seat
     const store = socket === undefined ? {} : { store: { socket, isHere: false } }
-    return { of, ...store, desk, close: async () => undefined }
+    return { of, ...store, shared: seat, desk, close: async () => undefined }
   }
   const of = gateway.workers
   if (of > 1 && process.platform !== 'linux') {
     const why = 'only on Linux several processes can share a port'
     throw new TeamError(`gw.gateway.workers is ${of}, but ${why}; write 1 or remove it`)
   }
-  if (of === 1 || rate_limits?.backend === 'redis') return { of, close: async () => undefined }
-  // Only this user may enter it.
-  const folder = await mkdtemp(join(tmpdir(), 'gw-store-'))
+  const shared = { bound }
+  if (of === 1 || rate_limits?.backend === 'redis')
+    return { of, shared, close: async () => undefined }
+  const folder = await folderForStore()
+  const socket = join(folder, 'store.sock')
   return {
     of,
-    store: { socket: join(folder, 'store.sock'), isHere: true },
+    store: { socket, isHere: true },
+    shared: { ...shared, storeSocket: socket },
     close: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+/** Their texts may contain passwords. */
+function digestsOf(settings: BoundSettings): BoundSettings {
+  const those = Object.entries(settings).filter(([name]) => !OF_FIRST.has(name))
+  return Object.fromEntries(those.map(([name, text]) => [name, hash('sha256', text)]))
+}
+
+/** Only this user may enter it. */
+async function folderForStore(): Promise<string> {
+  const parent = tmpdir()
+  const advice = 'set TMPDIR to a folder that this user may write to, with a short path'
+  if (Buffer.byteLength(join(parent, 'gw-store-123456', 'store.sock')) > SOCKET_PATH_MAX)
+    throw new TeamError(`${parent} is too long for the socket of the common store; ${advice}`)
+  try {
+    return await mkdtemp(join(parent, 'gw-store-'))
+  } catch (error) {
+    const why = (error as Error).message
+    throw new TeamError(`the socket of the common store has no place: ${why}; ${advice}`)
   }
 }
 
@@ -64,16 +106,32 @@ export function othersIn(crew: Crew, activation: Pick<Activation, 'loaded'>): Ot
   return {
     async ask(route, request) {
       const what = { route, request }
-      if (route === 'PUT /config') put = { what, loaded: activation.loaded }
-      const answers = await crew.ask<{ status: number; body: string }>(ADMIN, what)
-      // As a reader would get it.
-      return answers.map(({ number, body: { status, body } }) => ({
-        number,
-        body: { status, body: parseJson(body) },
-      }))
+      if (route !== 'PUT /config') return read(await crew.ask<TextAnswer>(ADMIN, what))
+      put = { what, loaded: activation.loaded }
+      try {
+        return read(await crew.askEach<TextAnswer>(ADMIN, what))
+      } catch (error) {
+        if (!(error instanceof SilentWorker)) throw error
+        const message = `${error.message} It may not have the configuration yet; send it again.`
+        return [{ number: error.worker, body: { status: 503, body: { error: { message } } } }]
+      }
     },
     list: () => crew.list(),
   }
+}
+
+interface TextAnswer {
+  readonly status: number
+  /** JSON. */
+  readonly body: string
+}
+
+/** As a reader would get them. */
+function read(answers: readonly WorkerAnswer<TextAnswer>[]) {
+  return answers.map(({ number, body: { status, body } }) => ({
+    number,
+    body: { status, body: parseJson(body) },
+  }))
 }
 
 /** Answers the first process, which has the listeners of operators. */

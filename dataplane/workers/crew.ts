@@ -1,6 +1,7 @@
 /** The workers of a gateway as the first process sees them: it starts them, asks them, and ends them. */
 import type { Log } from '../telemetry/log.ts'
-import { type Home, Worker } from './worker.ts'
+import type { Seat } from './seat.ts'
+import { type Ask, type Home, Worker } from './worker.ts'
 
 export interface CrewOptions extends Home {
   /** All processes, the first one included. */
@@ -14,6 +15,16 @@ export interface WorkerAnswer<Body> {
   /** Another one after each start. */
   readonly pid: number
   readonly body: Body
+}
+
+/** It may have taken what it was asked to, or not. */
+export class SilentWorker extends Error {
+  readonly worker: number
+
+  constructor(worker: number) {
+    super(`Worker ${worker} of the gateway did not answer.`)
+    this.worker = worker
+  }
 }
 
 export class Crew {
@@ -31,14 +42,15 @@ export class Crew {
   }
 
   /** Called for each worker that starts, before it serves; `ask` reaches this one alone. */
-  onReady(tell: (ask: Worker['ask']) => Promise<unknown>): void {
-    for (const worker of this.#workers) worker.onReady.push(() => tell(worker.ask))
+  onReady(tell: (ask: Ask) => Promise<unknown>): void {
+    for (const worker of this.#workers) worker.onReady.push(tell)
   }
 
   /** Resolves once each worker serves, or has failed once. */
-  async start(port: number, storeSocket: string | undefined): Promise<void> {
-    process.on('SIGHUP', () => this.#signal('SIGHUP'))
-    const seat = { port, ...(storeSocket !== undefined && { storeSocket }) }
+  async start(seat: Omit<Seat, 'number' | 'of'>): Promise<void> {
+    process.on('SIGHUP', () => {
+      for (const worker of this.#workers) worker.reload()
+    })
     await Promise.all(this.#workers.map((worker) => worker.start(seat)))
   }
 
@@ -47,22 +59,36 @@ export class Crew {
     const ended = this.#workers.flatMap(({ number, pid, last }) =>
       last.has(subject) ? [{ number, pid, body: last.get(subject) as Body }] : [],
     )
-    const asked = this.#workers.filter(({ canBeAsked, last }) => canBeAsked && !last.has(subject))
-    const answers = await Promise.allSettled(
-      asked.map(async ({ number, pid, ask }) => ({
-        number,
-        pid,
-        body: (await ask(subject, what)) as Body,
-      })),
-    )
-    const heard = answers.flatMap((answer, index) => {
-      if (answer.status === 'fulfilled') return [answer.value]
-      const worker = asked[index]?.number
-      const why = String((answer.reason as Error).message)
-      this.#log.event('warn', 'worker', `Worker ${worker} did not answer: ${why}.`, { worker })
-      return []
-    })
+    const { heard } = await this.#askAll<Body>(subject, what)
     return [...heard, ...ended]
+  }
+
+  /** The answers of all that run. Rejects with a SilentWorker if one of them does not answer in time. */
+  async askEach<Body>(subject: string, what: unknown): Promise<WorkerAnswer<Body>[]> {
+    const { heard, silent } = await this.#askAll<Body>(subject, what)
+    const [first] = silent
+    if (first !== undefined) throw new SilentWorker(first)
+    return heard
+  }
+
+  async #askAll<Body>(subject: string, what: unknown) {
+    const asked = this.#workers.filter(({ canBeAsked, last }) => canBeAsked && !last.has(subject))
+    const silent: number[] = []
+    const heard: WorkerAnswer<Body>[] = []
+    await Promise.all(
+      asked.map(async (worker) => {
+        const { number, pid } = worker
+        try {
+          heard.push({ number, pid, body: (await worker.ask(subject, what)) as Body })
+        } catch (error) {
+          const why = String((error as Error).message)
+          const message = `Worker ${number} did not answer: ${why}.`
+          this.#log.event('warn', 'worker', message, { worker: number })
+          if (worker.pid === pid && worker.canBeAsked) silent.push(number)
+        }
+      }),
+    )
+    return { heard: heard.sort((a, b) => a.number - b.number), silent }
   }
 
   list() {
@@ -76,10 +102,6 @@ export class Crew {
 
   /** Cuts what still runs. */
   hurry(): void {
-    this.#signal('SIGTERM')
-  }
-
-  #signal(name: NodeJS.Signals): void {
-    for (const worker of this.#workers) worker.signal(name)
+    for (const worker of this.#workers) worker.hurry()
   }
 }

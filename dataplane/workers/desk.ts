@@ -1,4 +1,6 @@
 /** A worker's side of the channel to the first process: answers what it asks. */
+import { rmdirSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { parseJson } from '../json/parse.ts'
 import { SEAT, type Seat } from './seat.ts'
 
@@ -20,10 +22,17 @@ export type WorkerMessage =
 /** The first process has sent all that a new worker does not find in files. */
 export const START = 'start'
 
+/** Whether it still answers. */
+export const PING = 'ping'
+
+/** Running requests have to be cut. */
+export const HURRY = 'hurry'
+
 export class Desk {
   readonly seat: Seat
   readonly #answering = new Map<string, (what: never) => unknown>()
   readonly #started = Promise.withResolvers<void>()
+  readonly #hurried = Promise.withResolvers<void>()
   #isReady = false
 
   /** Undefined in the first process. */
@@ -35,7 +44,10 @@ export class Desk {
   private constructor(seat: Seat) {
     this.seat = seat
     this.on(START, () => this.#started.resolve())
+    this.on(HURRY, () => this.#hurried.resolve())
+    this.on(PING, () => undefined)
     process.on('message', (asked: WorkerQuestion) => void this.#take(asked))
+    const end = () => endAlone(seat)
     process.on('disconnect', end)
     // The first process may have ended while the modules loaded.
     if (!process.connected) setImmediate(end)
@@ -50,6 +62,11 @@ export class Desk {
     if (!this.#isReady) this.#say({ state: 'ready' })
     this.#isReady = true
     return this.#started.promise
+  }
+
+  /** Resolves once running requests have to be cut. */
+  get hurried(): Promise<void> {
+    return this.#hurried.promise
   }
 
   serving(): void {
@@ -81,8 +98,16 @@ export class Desk {
   }
 }
 
-/** No operator could end a worker alone, so its requests are cut. */
-function end(): void {
+/** No operator could end a worker alone, so its requests are cut. It removes the socket that the first process has left. */
+function endAlone({ storeSocket }: Seat): void {
   process.stderr.write('error: the first process of the gateway has ended, so its worker ends\n')
+  try {
+    if (storeSocket !== undefined) {
+      rmSync(storeSocket, { force: true })
+      rmdirSync(dirname(storeSocket))
+    }
+  } catch {
+    // Another worker was faster.
+  }
   process.exit(1)
 }

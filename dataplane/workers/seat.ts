@@ -12,4 +12,6 @@ export interface Seat {
   readonly port: number
   /** The socket of the store in the first process; absent: the processes share Redis. */
   readonly storeSocket?: string
+  /** Digests of the first process's settings that wait for a restart, by their names. */
+  readonly bound: Readonly<Record<string, string>>
 }

@@ -1,6 +1,7 @@
 /** One worker as the first process sees it: a process with a channel, started again whenever it ends. */
 import { type ChildProcess, fork } from 'node:child_process'
-import { START, type WorkerMessage, type WorkerQuestion } from './desk.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { HURRY, PING, START, type WorkerMessage, type WorkerQuestion } from './desk.ts'
 import { SEAT, type Seat } from './seat.ts'
 
 export interface Home {
@@ -18,8 +19,16 @@ interface WorkerOptions extends Home {
 /** A worker that is busy for longer is left out of an answer. */
 const ANSWER_MS = 5_000
 const START_MS = 30_000
+/** Interval of the questions whether a worker still answers. */
+const WATCH_MS = 5_000
+/** A worker that leaves this many in a row unanswered hangs. One may also pass while the whole machine sleeps. */
+const SILENCES_MAX = 3
+/** A worker that has to cut its requests gets this long for it. */
+const HURRY_MS = 3_000
 /** The wait before a start doubles until this, unless the worker had lived for so long. */
 const WAIT_MS = { first: 250, most: 30_000 }
+
+export type Ask = (subject: string, what: unknown) => Promise<unknown>
 
 interface Pending {
   resolve(answer: unknown): void
@@ -28,7 +37,7 @@ interface Pending {
 
 export class Worker {
   readonly number: number
-  readonly onReady: (() => Promise<unknown>)[] = []
+  readonly onReady: ((ask: Ask) => Promise<unknown>)[] = []
   state: 'starting' | 'serving' | 'ended' = 'ended'
   canBeAsked = false
   starts = 0
@@ -37,12 +46,14 @@ export class Worker {
   readonly #home: WorkerOptions
   readonly #of: number
   readonly #pending = new Map<number, Pending>()
-  #seat: Pick<Seat, 'port' | 'storeSocket'> = { port: 0 }
+  #seat: Omit<Seat, 'number' | 'of'> = { port: 0, bound: {} }
   #child: ChildProcess | undefined
   #startedAt = 0
   #waitMs = WAIT_MS.first
   #timer: NodeJS.Timeout | undefined
   #isEnding = false
+  /** SIGHUP has come before it could take it. */
+  #isToReload = false
   #asked = 0
   #settled: (() => void)[] = []
 
@@ -57,7 +68,7 @@ export class Worker {
   }
 
   /** Resolves once it serves, or has ended, or after a while: the gateway serves without it meanwhile. */
-  start(seat: Pick<Seat, 'port' | 'storeSocket'>): Promise<void> {
+  start(seat: Omit<Seat, 'number' | 'of'>): Promise<void> {
     this.#seat = seat
     this.#fork()
     setTimeout(() => this.#settle(), START_MS).unref()
@@ -65,13 +76,10 @@ export class Worker {
   }
 
   /** Rejects if it ends, does not answer in time, or cannot answer. */
-  ask = (subject: string, what: unknown): Promise<unknown> => {
+  ask = (subject: string, what: unknown, ms = ANSWER_MS): Promise<unknown> => {
     const id = ++this.#asked
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => this.#refuse(id, new Error('it is too busy')),
-        ANSWER_MS,
-      ).unref()
+      const timer = setTimeout(() => this.#refuse(id, new Error('it is too busy')), ms).unref()
       const ended = (end: () => void) => {
         clearTimeout(timer)
         end()
@@ -87,8 +95,18 @@ export class Worker {
     })
   }
 
-  signal(name: NodeJS.Signals): void {
-    if (this.state !== 'ended') this.#child?.kill(name)
+  /** Reads its files again: now, or once it can. */
+  reload(): void {
+    if (this.canBeAsked) this.#child?.kill('SIGHUP')
+    else this.#isToReload = true
+  }
+
+  /** Cuts its requests. */
+  hurry(): void {
+    if (this.state === 'ended') return
+    this.ask(HURRY, undefined).catch(() => undefined)
+    const child = this.#child
+    setTimeout(() => child?.kill('SIGKILL'), HURRY_MS).unref()
   }
 
   async end(): Promise<void> {
@@ -115,6 +133,7 @@ export class Worker {
     this.state = 'starting'
     this.starts++
     this.#startedAt = performance.now()
+    this.#isToReload = false
     child.on('message', (said: WorkerMessage) => this.#hear(said))
     child.on('error', () => undefined)
     // After its last output.
@@ -130,7 +149,7 @@ export class Worker {
   #hear(said: WorkerMessage): void {
     if ('state' in said) {
       this.canBeAsked = true
-      if (said.state === 'ready') return void this.#tell()
+      if (said.state === 'ready') return void this.#begin()
       this.state = 'serving'
       this.#settle()
     } else if ('last' in said) this.last.set(said.last.subject, said.last.answer)
@@ -141,10 +160,33 @@ export class Worker {
     }
   }
 
-  /** It waits for the end of this before it serves. */
-  async #tell(): Promise<void> {
-    for (const tell of this.onReady) await tell().catch(() => undefined)
-    await this.ask(START, undefined).catch(() => undefined)
+  /** It waits for the end of this before it serves. Without what it has to know it must not serve, and starts again. */
+  async #begin(): Promise<void> {
+    const child = this.#child
+    if (this.#isToReload) child?.kill('SIGHUP')
+    void this.#watch()
+    try {
+      const ask: Ask = (subject, what) => this.ask(subject, what, START_MS)
+      for (const tell of this.onReady) await tell(ask)
+      await ask(START, undefined)
+    } catch {
+      child?.kill('SIGKILL')
+    }
+  }
+
+  /** Ends a worker that hangs: the kernel would go on giving it connections. */
+  async #watch(): Promise<void> {
+    const child = this.#child
+    let silences = 0
+    while (this.#child === child && this.state !== 'ended') {
+      const isHeard = await this.ask(PING, undefined).then(
+        () => true,
+        () => false,
+      )
+      silences = isHeard ? 0 : silences + 1
+      if (silences === SILENCES_MAX) child?.kill('SIGKILL')
+      if (isHeard) await delay(WATCH_MS, undefined, { ref: false })
+    }
   }
 
   #refuse(id: number, error: Error): void {

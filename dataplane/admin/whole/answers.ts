@@ -96,8 +96,8 @@ const JOINS: Readonly<Record<string, Join>> = {
     return { ...own, body: { shadows } }
   },
   'PUT /config': async (own, { query }, ask) => {
-    if (own.status === 200 && query.dry_run !== 'true') await ask()
-    return own
+    if (own.status !== 200 || query.dry_run === 'true') return own
+    return (await ask()).find(({ body }) => body.status !== 200)?.body ?? own
   },
 }
 

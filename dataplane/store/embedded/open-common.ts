@@ -15,7 +15,7 @@ export async function openCommon(
   world: RedisContext,
 ): Promise<OpenStore> {
   const section: RedisSection = {
-    url: `unix://${socket}`,
+    url: `unix://${socket.split('/').map(encodeURIComponent).join('/')}`,
     key_prefix: 'gw',
     timeout_ms: TIMEOUT_MS,
     fail_open: false,

@@ -1,6 +1,8 @@
 /** A gateway of three processes: one port, one configuration, one set of figures, one end. */
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { startFront, startUpstream, streaming } from '../../helpers/fake-upstream.ts'
 import { startGateway } from '../../helpers/gateway-process.ts'
@@ -8,12 +10,15 @@ import { until } from '../../helpers/until.ts'
 import { answersOfEach, processOf, untilAllServe, workersOf } from './rig.ts'
 
 const upstream = await startUpstream()
-const open = () =>
-  startFront({
-    gateway: { workers: 3, drain_timeout_seconds: 20 },
-    upstreams: [{ name: 'up', endpoint: upstream.url }],
-    routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
-  })
+const open = (env: Readonly<Record<string, string>> = {}) =>
+  startFront(
+    {
+      gateway: { workers: 3, drain_timeout_seconds: 20 },
+      upstreams: [{ name: 'up', endpoint: upstream.url }],
+      routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
+    },
+    { env },
+  )
 const front = await open()
 after(async () => {
   await front.process.stop()
@@ -63,6 +68,27 @@ test('a changed file and a configuration that was put reach all, and a worker th
   assert.ok(await isEverywhere(await hashNow()))
 })
 
+test('a worker does not start with settings that wait for a restart of all', async () => {
+  const { configFile } = front.process
+  const text = (await readFile(configFile, 'utf8')).replace('name: renamed', 'name: chat')
+  const hashNow = async () => (await front.admin('/status')).config.hash
+  const before = await hashNow()
+  const change = async (document: string, taken: () => Promise<boolean>) => {
+    await writeFile(configFile, document)
+    await until('the file is read', taken)
+  }
+  await change(
+    text.replace('listen_address: 127.0.0.1', 'listen_address: 127.0.0.2'),
+    async () => (await hashNow()) !== before,
+  )
+  const [worker] = await workersOf(front)
+  process.kill(worker?.pid ?? 0, 'SIGKILL')
+  const why = 'error: gw.gateway.listen_address changed since the gateway started: restart it'
+  await until('it gives the reason', () => front.process.output().includes(why))
+  await change(text, async () => (await hashNow()) === before)
+  await untilAllServe(front)
+})
+
 test('a killed worker takes no figures with it', async () => {
   await answersOfEach(front, 3)
   const name = 'gw_requests_total{route="chat",upstream="up",status="200"}'
@@ -70,7 +96,10 @@ test('a killed worker takes no figures with it', async () => {
   const [, worker] = await workersOf(front)
   process.kill(worker?.pid ?? 0, 'SIGKILL')
   await until('it starts again', async () => (await workersOf(front))[1]?.starts === 2)
+  // It cannot take the signal yet.
+  front.process.signal('SIGHUP')
   await untilAllServe(front)
+  assert.equal((await workersOf(front))[1]?.starts, 2)
   assert.equal(await front.value(name), before)
   assert.match(JSON.stringify(front.logged('worker')), /Worker 3 ended with SIGKILL/)
 })
@@ -107,18 +136,45 @@ test('a signal lets the streams of all processes end, and a process without the 
   const pids = (await workersOf(own)).map(({ pid }) => pid)
   own.process.signal('SIGTERM')
   await until('all drain', () => own.logged('drain').length === 3)
+  // A terminal signals each process, and so does systemd.
+  for (const pid of pids) process.kill(pid, 'SIGINT')
+  await Promise.all(Array.from({ length: 3 }, () => own.admin('/traces')))
   held.resolve()
   for (const { over } of streams.values()) assert.equal((await over).cut, false)
   assert.deepEqual(await own.process.exited, { code: 0, signal: null })
   assert.deepEqual(pids.filter(isAlive), [])
   // The first one passes on the last lines of the others.
   assert.equal(own.logged('stop').length, 3)
-  const orphaned = await open()
+  const folder = await mkdtemp(join(tmpdir(), 'a folder%20?#'))
+  const orphaned = await open({ TMPDIR: folder })
   await untilAllServe(orphaned)
+  assert.equal(await storesIn(folder), 1)
   const orphans = (await workersOf(orphaned)).map(({ pid }) => pid)
   orphaned.process.signal('SIGKILL')
   await until('its workers end', () => orphans.filter(isAlive).length === 0)
+  assert.equal(await storesIn(folder), 0)
+  await rm(folder, { recursive: true })
 })
+
+test('a second signal cuts the streams of all processes', async () => {
+  upstream.reply = streaming({ hold: new Promise(() => undefined) })
+  const streams = new Map<string, ReturnType<typeof front.ask>>()
+  await until('each process has a stream', async () => {
+    const asking = front.ask({ stream: true })
+    streams.set(processOf(await asking.head), asking)
+    return streams.size === 3
+  })
+  front.process.signal('SIGINT')
+  await until('all drain', () => front.logged('drain').length === 3)
+  front.process.signal('SIGINT')
+  for (const { over } of streams.values()) assert.match((await over).text, /ERR_GW_STREAM_ABORTED/)
+  assert.deepEqual(await front.process.exited, { code: 0, signal: null })
+})
+
+async function storesIn(folder: string): Promise<number> {
+  const names = await readdir(folder)
+  return names.filter((name) => name.startsWith('gw-store-')).length
+}
 
 function isAlive(pid: number): boolean {
   try {
