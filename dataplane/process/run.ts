@@ -99,7 +99,8 @@ async function serveAs(
   { name, loaded, isPod = false, follow, lead, desk }: Source,
   { gateway, targets, opened, tap, output, env, team, ending }: Serving,
 ): Promise<number> {
-  const crew = crewOf(team, { env, log: gateway.log, ...output })
+  const ends = gateway.metrics.workerEnds.at()
+  const crew = crewOf(team, { env, log: gateway.log, ends, ...output })
   const own = createRegistry(gateway.metrics)
   const registry = crew === undefined ? own : registryOfAll(own, crew)
   const expositions = new Expositions(registry)

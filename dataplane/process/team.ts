@@ -30,6 +30,9 @@ export interface Team {
 /** Bytes of a path of a socket on Linux. */
 const SOCKET_PATH_MAX = 107
 
+/** In the URL of a store. */
+const PASSWORD = /:\/\/[^"@]*@/
+
 export class TeamError extends Error {}
 
 /** Settings of the first process alone; it passes its port on. */
@@ -72,10 +75,12 @@ export async function teamOf(section: Section, desk: Desk | undefined): Promise<
   }
 }
 
-/** Their texts may contain passwords. */
+/** Digests, because texts may be long. A new password of the same store is no other store. */
 function digestsOf(settings: BoundSettings): BoundSettings {
   const those = Object.entries(settings).filter(([name]) => !OF_FIRST.has(name))
-  return Object.fromEntries(those.map(([name, text]) => [name, hash('sha256', text)]))
+  return Object.fromEntries(
+    those.map(([name, text]) => [name, hash('sha256', text.replace(PASSWORD, '://'))]),
+  )
 }
 
 /** Only this user may enter it. */

@@ -207,6 +207,10 @@ export const METRICS = {
     'name',
   ),
   consoleViewers: gauge('gw_console_viewers', 'Pages of the console that get live samples.'),
+  workerEnds: counter(
+    'gw_worker_ends_total',
+    'Ends of processes of gateway.workers that were not asked to end; each is started again.',
+  ),
   usageRows: gauge('gw_usage_rows', 'Rows of usage that the process keeps in memory.'),
   usageFolded: counter(
     'gw_usage_folded_total',

@@ -7,6 +7,8 @@ export interface CrewOptions extends Home {
   /** All processes, the first one included. */
   readonly of: number
   readonly log: Log
+  /** Counts the ends of workers. */
+  readonly ends: { value: number }
 }
 
 /** One answer of a worker. */
@@ -31,12 +33,13 @@ export class Crew {
   readonly #workers: readonly Worker[]
   readonly #log: Log
 
-  constructor({ of, log, ...home }: CrewOptions) {
+  constructor({ of, log, ends, ...home }: CrewOptions) {
     this.#log = log
-    const onEnd = (number: number, how: string) =>
-      log.event('error', 'worker', `Worker ${number} ended with ${how}; it starts again.`, {
-        worker: number,
-      })
+    const onEnd = (number: number, how: string) => {
+      ends.value++
+      const message = `Worker ${number} ended with ${how}; it starts again.`
+      log.event('error', 'worker', message, { worker: number })
+    }
     const numbers = Array.from({ length: of - 1 }, (_, index) => index + 2)
     this.#workers = numbers.map((number) => new Worker({ ...home, onEnd }, { number, of }))
   }

@@ -1,7 +1,8 @@
 /** The file in `state_dir` that outlives the process: a row for each text, each field of a hash, and each expiry. */
+import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { ChangedEntries } from '../memory/changed-entries.ts'
-import { openDatabase } from '../memory/database.ts'
+import { openDatabase, StateError } from '../memory/database.ts'
 import { COUNTERS_FILE } from '../state-folder.ts'
 import type { LuaVm } from './vm.ts'
 
@@ -60,7 +61,14 @@ export class Journal {
       onFailure,
     })
     vm.call('sweep', [wall(), 0])
-    this.#restore()
+    try {
+      this.#restore()
+    } catch (error) {
+      this.#database.close()
+      const advice = 'restore another copy, or move it away to begin with empty counters'
+      const path = join(stateDir, COUNTERS_FILE)
+      throw new StateError(`${path} cannot be read (${(error as Error).message}); ${advice}`, error)
+    }
     vm.call('keep', ['yes'])
     this.#schedule(FLUSH_MS)
   }

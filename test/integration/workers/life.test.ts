@@ -89,10 +89,11 @@ test('a worker does not start with settings that wait for a restart of all', asy
   await untilAllServe(front)
 })
 
-test('a killed worker takes no figures with it', async () => {
+test('a killed worker takes no figures with it, and is counted', async () => {
   await answersOfEach(front, 3)
   const name = 'gw_requests_total{route="chat",upstream="up",status="200"}'
   const before = await front.value(name)
+  const endsBefore = await front.value('gw_worker_ends_total')
   const [, worker] = await workersOf(front)
   process.kill(worker?.pid ?? 0, 'SIGKILL')
   await until('it starts again', async () => (await workersOf(front))[1]?.starts === 2)
@@ -101,6 +102,7 @@ test('a killed worker takes no figures with it', async () => {
   await untilAllServe(front)
   assert.equal((await workersOf(front))[1]?.starts, 2)
   assert.equal(await front.value(name), before)
+  assert.equal(await front.value('gw_worker_ends_total'), endsBefore + 1)
   assert.match(JSON.stringify(front.logged('worker')), /Worker 3 ended with SIGKILL/)
 })
 

@@ -131,15 +131,14 @@ test('a write that fails is reported once, and repeated with what has changed si
   const folder = aFolder(context)
   const reports: (string | undefined)[] = []
   const { run, journal } = await opened(folder, (error) => void reports.push(error?.message))
-  const write = DatabaseSync.prototype.exec
-  context.mock.method(DatabaseSync.prototype, 'exec', () => {
+  const full = context.mock.method(DatabaseSync.prototype, 'exec', () => {
     throw new Error('database or disk is full')
   })
   for (const text of ['1', '2', '3']) {
     run(CALL, 'SET', 'a', text)
     assert.equal(journal.flush(), false)
   }
-  context.mock.method(DatabaseSync.prototype, 'exec', write)
+  full.mock.restore()
   assert.ok(journal.flush())
   assert.deepEqual(reports, ['database or disk is full', undefined])
   journal.close()
@@ -209,4 +208,23 @@ test('a thread that ends is replaced, and both are reported once, however often 
   await keeper.close()
   assert.deepEqual(reports, ['The thread of the store ended.', undefined])
   assert.ok(refused >= 3)
+})
+
+test('values that no store has written are refused with what to do, and the folder is free again', async (context) => {
+  const folder = aFolder(context)
+  const store = await opened(folder)
+  store.run(CALL, 'SET', 'a', 'text', 'PX', '90000')
+  store.journal.close()
+  const write = (statement: string) => {
+    const database = new DatabaseSync(join(folder, FILE_NAME))
+    database.exec(statement)
+    database.close()
+  }
+  write("UPDATE parts SET value = X'ff00'")
+  const about = { name: 'StateError', message: /counters\.sqlite cannot be read .*move it away/ }
+  await assert.rejects(opened(folder), about)
+  write('DELETE FROM parts')
+  const again = await opened(folder)
+  assert.equal(again.run(CALL, 'GET', 'a'), '$-1\r\n')
+  again.journal.close()
 })
