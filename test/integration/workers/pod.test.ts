@@ -74,3 +74,20 @@ test('a pushed configuration is in force in all processes, and a refused one in 
   assert.deepEqual(await statusesOf(routed), new Set([200]))
   assert.equal((await pod.status()).configuration.lastError.sequence, 3)
 })
+
+test('a pushed configuration that a worker may not have is not confirmed until it is sent again', async () => {
+  const [worker] = await workersOf(pod)
+  await until('the status of both is read', async () => {
+    const { configuration } = await pod.status()
+    return configuration.sequence === 2
+  })
+  process.kill(worker?.pid ?? 0, 'SIGSTOP')
+  const document = aConfiguration(configured('last'), { sequence: 4 })
+  const first = await pod.push(document)
+  assert.equal(first.status, 503, JSON.stringify(first.body))
+  assert.equal((await pod.status()).configuration.sequence, 2)
+  process.kill(worker?.pid ?? 0, 'SIGCONT')
+  await until('both have it', async () => (await pod.push(document)).status === 200)
+  assert.deepEqual(await statusesOf(() => pod.ask({ model: 'last' }).over), new Set([200]))
+  assert.equal((await pod.status()).configuration.sequence, 4)
+})
