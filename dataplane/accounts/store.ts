@@ -97,6 +97,12 @@ export interface AdmitRequest {
   readonly estimate: Amount
   /** Upper bound on the downgrade route; absent if there is no such route, or none of its upstreams is eligible. */
   readonly downgradeEstimate?: Amount | undefined
+  /**
+   * Only the tenant's rates decide, and are charged one request: no slot, no hold, no budget and no other counter. Nothing runs
+   * afterwards, so there is nothing to settle, and a second charge with the same id is another one. The rules are the
+   * tenant's as for every other request, because slices belong to rules.
+   */
+  readonly ratesOnly?: boolean
 }
 
 /** Values of the metric's label `reason` and of the error's member `reason`. */

@@ -24,7 +24,10 @@ export function processMemory(processes = 1): number {
 }
 
 interface Share {
+  /** Requests that run a model, or will. */
   bodies: number
+  /** The others, which need no slot. */
+  free: number
   bytes: number
 }
 
@@ -37,15 +40,16 @@ export class Bodies {
     this.#memory = memoryBytes
   }
 
-  /** Counts one more request of the tenant until the request leaves. */
-  enter(tenant: string): HeldBody {
+  /** Counts one more request of the tenant until the request leaves. `isFree`: it runs no model. */
+  enter(tenant: string, isFree = false): HeldBody {
     let share = this.#tenants.get(tenant)
     if (share === undefined) {
-      share = { bodies: 0, bytes: 0 }
+      share = { bodies: 0, free: 0, bytes: 0 }
       this.#tenants.set(tenant, share)
     }
-    share.bodies++
-    return new HeldBody(this, tenant, share)
+    const kind = isFree ? 'free' : 'bodies'
+    share[kind]++
+    return new HeldBody(this, { tenant, share, kind })
   }
 
   /** All bytes that are held. */
@@ -70,33 +74,39 @@ export class Bodies {
     this.#bytes += bytes
   }
 
-  leave(tenant: string, share: Share, bytes: number): void {
+  leave({ tenant, share, kind }: Entered, bytes: number): void {
     share.bytes -= bytes
     this.#bytes -= bytes
-    share.bodies--
-    if (share.bodies === 0) this.#tenants.delete(tenant)
+    share[kind]--
+    if (share.bodies + share.free === 0) this.#tenants.delete(tenant)
   }
+}
+
+interface Entered {
+  readonly tenant: string
+  readonly share: Share
+  readonly kind: 'bodies' | 'free'
 }
 
 /** One request from the moment its body is read until it is settled. */
 export class HeldBody {
   readonly #all: Bodies
-  readonly #tenant: string
+  readonly #entered: Entered
   readonly #share: Share
   #bytes = 0
   #isOver = false
   /** The body was refused early, while a large rest was still to come. */
   wasLonger = false
 
-  constructor(all: Bodies, tenant: string, share: Share) {
+  constructor(all: Bodies, entered: Entered) {
     this.#all = all
-    this.#tenant = tenant
-    this.#share = share
+    this.#entered = entered
+    this.#share = entered.share
   }
 
-  /** Number of the tenant's requests, including this one. */
+  /** Number of the tenant's requests of its kind, including this one: those that run a model, or those that do not. */
   get neighbours(): number {
-    return this.#share.bodies
+    return this.#share[this.#entered.kind]
   }
 
   /** The body is larger than bodies that arrive with their head. */
@@ -121,6 +131,6 @@ export class HeldBody {
   leave(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#all.leave(this.#tenant, this.#share, this.#bytes)
+    this.#all.leave(this.#entered, this.#bytes)
   }
 }

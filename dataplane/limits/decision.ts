@@ -2,7 +2,6 @@
 
 import { NOTHING } from '../accounts/amounts.ts'
 import type { Subject } from '../accounts/further/selectors.ts'
-import { isBudgeted } from '../accounts/rules.ts'
 import type { AdmitResult, LeaseId, Rules } from '../accounts/store.ts'
 import type { Call, Caller } from '../call/call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
@@ -79,14 +78,16 @@ export function decide(
   return downgrade instanceof Promise ? downgrade.then(ask) : ask(downgrade)
 }
 
-/** Throws a known refusal that the store would repeat, without asking the store. */
+/** Throws a known refusal that the store would repeat, without asking the store. `isFree`: a spent budget does not matter. */
 export function refuseKnown(
   tenant: string,
   rules: Rules,
   { refusals, clock }: Pick<Limiter, 'refusals' | 'clock'>,
+  isFree = false,
 ): void {
   const known = refusals.of(tenant, rules, clock.now())
-  if (known !== undefined) throw refusalError(known, rules, clock.wall())
+  if (known === undefined || (isFree && known.by !== 'rpm')) return
+  throw refusalError(known, rules, clock.wall())
 }
 
 /**
@@ -102,37 +103,20 @@ export async function chargeRefused(
   await chargeRequest(lease, rules, limiter).catch(() => undefined)
 }
 
-/** Refusals are remembered by the identity of rules, so each tenant's rules must have only one copy. */
-const unbudgeted = new WeakMap<Rules, Rules>()
-
-/** The rules for work that costs nothing, without budgets. */
-export function withoutBudget(rules: Rules): Rules {
-  if (!isBudgeted(rules)) return rules
-  const known = unbudgeted.get(rules)
-  if (known !== undefined) return known
-  const { budget: _, scoped: __, ...rest } = rules
-  const made: Rules = { ...rest, budget: undefined }
-  unbudgeted.set(rules, made)
-  return made
-}
-
 /**
- * Charges one request of the tenant's rate, for work without an upstream. Throws if the rate is used up. Does not wait
- * for the settlement, which a store keeps until its server is reachable again.
+ * Charges one request of the tenant's rate, for work that is no run of a model: it takes no slot, and budgets do not matter.
+ * Throws if the rate is used up.
  */
 export async function chargeRequest(
   { tenant, id }: LeaseId,
-  rules: Rules,
+  applied: Rules,
   { store, refusals, clock }: Pick<Limiter, 'store' | 'refusals' | 'clock'>,
 ): Promise<void> {
-  const result = await store.admit({ tenant, id, rules, estimate: NOTHING })
-  if (result.outcome === 'refused') {
-    refusals.learn(tenant, rules, result, clock.now())
-    throw refusalError(result, rules, clock.wall())
-  }
-  const { budget, scoped } = rules
-  const settling = store.settle({ tenant, id, used: NOTHING, budget, ...(scoped && { scoped }) })
-  if (settling instanceof Promise) settling.catch(() => undefined)
+  const { base: rules = applied } = applied
+  const result = await store.admit({ tenant, id, rules, estimate: NOTHING, ratesOnly: true })
+  if (result.outcome !== 'refused') return
+  refusals.learn(tenant, rules, result, clock.now())
+  throw refusalError(result, rules, clock.wall())
 }
 
 function concluded(

@@ -5,7 +5,7 @@ import type { Subject } from '../accounts/further/selectors.ts'
 import type { Caller } from '../call/call.ts'
 import type { Route, Snapshot } from '../config/snapshot.ts'
 import { AttemptQuotas } from '../limits/attempt-quotas.ts'
-import { type Applicant, refuseKnown, withoutBudget } from '../limits/decision.ts'
+import { type Applicant, refuseKnown } from '../limits/decision.ts'
 import type { Section } from '../schema/index.ts'
 import { continuing } from '../telemetry/correlation.ts'
 import { endUserOf, shownUser, USER_HEADER } from '../usage/end-user.ts'
@@ -40,14 +40,14 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   const settings = boundsOf(snapshot.section.gateway, dialect)
   judgeHead(call.incoming, settings.max_request_bytes, dialect.form !== undefined)
   permit(caller)
-  const all = snapshot.limits.rules.of(caller.tenant, caller.key.record.id)
-  const rules = dialect.isFree === true ? withoutBudget(all) : all
-  refuseKnown(caller.tenant, rules, gateway)
-  const held = gateway.bodies.enter(caller.tenant)
+  const { isFree = false } = dialect
+  const rules = snapshot.limits.rules.of(caller.tenant, caller.key.record.id)
+  refuseKnown(caller.tenant, rules, gateway, isFree)
+  const held = gateway.bodies.enter(caller.tenant, isFree)
   try {
     const announced = { call, caller, dialect, rules, settings }
     const { request, route } = await read(announced, held, snapshot, gateway, notes)
-    const further = dialect.isFree === true ? undefined : limitsFor(caller, snapshot)
+    const further = isFree ? undefined : limitsFor(caller, snapshot)
     const isAsked = further !== undefined || snapshot.limits.quotas !== undefined
     const user = userOf(caller, request, visit)
     notes.endUser = shownUser(snapshot.section.usage.end_user, user)

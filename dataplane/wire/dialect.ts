@@ -57,7 +57,7 @@ export interface Dialect<O extends Operation = Operation> {
   /** Name of the wire; a provider with the same wire has the same name. */
   readonly wire: string
   readonly operation: O
-  /** Answers cost nothing, so a spent budget does not matter. */
+  /** Answers cost nothing and no model runs, so a spent budget does not matter, and no slot is needed. */
   readonly isFree?: boolean
   /** Lower-case names of client headers that are forwarded to an upstream of the same wire. */
   readonly forwards?: readonly string[]

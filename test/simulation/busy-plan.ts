@@ -4,11 +4,12 @@
  */
 import type { BudgetRule, Rules } from '../../dataplane/accounts/store.ts'
 import { aRandom } from '../helpers/random.ts'
+import { limitedOf } from './beside-plan.ts'
 import { CALM, type Draw } from './network.ts'
 import {
+  chargesOf,
   driftsOf,
   HOUR,
-  limitedOf,
   type Mishap,
   type Plan,
   type PlannedRequest,
@@ -41,7 +42,10 @@ export function busyPlanOf(seed: number): Plan {
     rules: largeRulesOf(draw),
     weather: has(2) ? CALM : weatherOf(draw),
     failOpen: has(3),
-    requests: busyRequests(draw, gateways),
+    requests: [
+      ...busyRequests(draw, gateways),
+      ...chargesOf(seed, { gateways, tenants: ['acme'], most: 400 }),
+    ].toSorted((one, other) => one.at - other.at),
     mishaps,
     shared: has(3) ? largeBudgetOf(draw) : undefined,
     ofKey: has(3) ? largeBudgetOf(draw) : undefined,

@@ -2,10 +2,11 @@
 
 import { aRandom } from '../helpers/random.ts'
 import type { Backend, BackendWorld, OpenBackend, Witness } from './backend.ts'
+import { rulesFor } from './beside-plan.ts'
 import type { Life } from './life.ts'
 import { CALM, Network } from './network.ts'
 import type { Deed } from './past.ts'
-import { ACTIVE_MS, HISTORY_MS, type Mishap, type Plan, rulesFor } from './plan.ts'
+import { ACTIVE_MS, HISTORY_MS, type Mishap, type Plan } from './plan.ts'
 import { problemsOf } from './promises.ts'
 import { Site } from './site.ts'
 import { VirtualTime } from './time.ts'

@@ -50,6 +50,11 @@ export class Life {
     if (this.state === 'running') this.namedFirst ??= this.usedAt(moment) || undefined
   }
 
+  /** Whether it is charged to the rates alone. */
+  get isCharge(): boolean {
+    return this.plan.ratesOnly === true
+  }
+
   /** Whether its gateway learned that it may run. */
   get isAdmitted(): boolean {
     return this.state === 'running' || this.state === 'ended' || this.state === 'crashed'

@@ -42,14 +42,14 @@ interface World {
 
 function isFull(
   moment: number,
-  { plan: asked }: Life,
+  { plan: asked, isCharge }: Life,
   { plan, admitted, budgets }: World,
 ): boolean {
   // The store admits a request some milliseconds before its gateway gets the answer.
   const before = admitted.filter(({ askedAt }) => askedAt <= moment)
-  const moments = before.map(({ runsFrom }) => Math.min(runsFrom, moment))
-  const levelOf = ({ requestsPerMinute = 0 }: Measures) => {
+  const levelOf = ({ requestsPerMinute = 0 }: Measures, counted: readonly Life[]) => {
     let [level, last] = [0, 0]
+    const moments = counted.map(({ runsFrom }) => Math.min(runsFrom, moment))
     for (const from of moments.toSorted((one, other) => one - other)) {
       level = Math.max(0, level - ((from - last) * requestsPerMinute) / MINUTE_MS) + 1
       last = from
@@ -61,16 +61,19 @@ function isFull(
     (sum, life) => sum + (running.includes(life) ? life.plan.estimate : life.used),
     0,
   )
+  const others = before.filter((life) => !life.isCharge)
   const isShort = (cap: number | undefined, used: number, one: number) =>
     cap !== undefined && cap - used <= MARGIN * cap + one
   const nanos = asked.estimate * NANOS_PER_TOKEN
+  const { rules, limited } = plan
+  if (isShort(rules.burst, levelOf(rules, before), 1)) return true
+  // Neither slots nor budgets nor limits are in the way of a request of the rates alone.
+  if (isCharge) return false
+  const rates = limited?.rates ?? {}
   return (
-    [plan.rules, plan.limited?.rates ?? {}].some(
-      (rates) =>
-        isShort(rates.burst, levelOf(rates), 1) ||
-        // The end of a request takes some milliseconds to reach the store.
-        isShort(rates.concurrentRequests, running.length, 2),
-    ) ||
+    isShort(rates.burst, levelOf(rates, others), 1) ||
+    // The end of a request takes some milliseconds to reach the store.
+    [rules, rates].some((one) => isShort(one.concurrentRequests, running.length, 2)) ||
     budgets.some(
       (budget) =>
         isShort(budget?.tokensPerDay, held, asked.estimate) ||

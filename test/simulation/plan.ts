@@ -1,13 +1,7 @@
 /** The events of one history, all of them drawn from its seed. */
-import { Period } from '../../dataplane/accounts/period.ts'
-import type {
-  BudgetRule,
-  BudgetScope,
-  Measures,
-  Rules,
-  ScopedBudget,
-} from '../../dataplane/accounts/store.ts'
+import type { BudgetRule, Rules } from '../../dataplane/accounts/store.ts'
 import { aRandom } from '../helpers/random.ts'
+import { type Beside, limitedOf } from './beside-plan.ts'
 import { CALM, type Draw, type Weather } from './network.ts'
 
 export interface PlannedRequest {
@@ -21,6 +15,8 @@ export interface PlannedRequest {
   readonly durationMs: number
   /** The delay from the request until the client disconnects. */
   readonly leavesAfterMs: number | undefined
+  /** It is charged to the rates alone, and ends with its answer. */
+  readonly ratesOnly?: boolean
 }
 
 export type Mishap =
@@ -35,7 +31,7 @@ export type Mishap =
   /** The rules of all tenants switch to the other ones, on every gateway within a second. */
   | { readonly what: 'rules'; readonly at: number; readonly rules: Rules }
 
-export interface Plan {
+export interface Plan extends Beside {
   readonly seed: number
   readonly wall: number
   readonly tenants: readonly string[]
@@ -44,22 +40,11 @@ export interface Plan {
   /** The error of each gateway's steady clock at the end, in milliseconds. */
   readonly drifts: readonly number[]
   readonly rules: Rules
-  /** Budgets besides those of `rules`: one shared by all tenants, and one for each tenant's key. */
-  readonly shared: BudgetRule | undefined
-  readonly ofKey: BudgetRule | undefined
-  /** A counter of `limits[]` for all tenants. */
-  readonly limited: Limited | undefined
   readonly weather: Weather
   /** The configured behaviour without the store. */
   readonly failOpen: boolean
   readonly requests: readonly PlannedRequest[]
   readonly mishaps: readonly Mishap[]
-}
-
-export interface Limited {
-  readonly rates: Measures
-  /** Tokens of the day. */
-  readonly rule: BudgetRule | undefined
 }
 
 /** The period in which requests arrive. */
@@ -87,6 +72,7 @@ export function planOf(seed: number): Plan {
     ...Array.from({ length: 10 + draw(50) }, () => requestOf(draw, { gateways, tenants })),
     ...(has(4) ? hammering(draw, gateways) : []),
     ...(isStampede ? stampede(draw, gateways) : []),
+    ...chargesOf(seed, { gateways, tenants, most: 40 }),
   ].toSorted((one, other) => one.at - other.at)
   const moment = () => draw(ACTIVE_MS)
   const mishaps: Mishap[] = []
@@ -115,42 +101,22 @@ export function planOf(seed: number): Plan {
   }
 }
 
-/** In half of the histories; the rest of a history does not depend on it. */
-export function limitedOf(seed: number, toRules: (draw: Draw) => Rules): Limited | undefined {
-  const draw = aRandom(seed ^ 0x11417)
+/**
+ * Requests that are charged to the rates alone, in half of the histories. Some come while many others run: in groups, or
+ * at any moment. The other requests do not depend on them.
+ */
+export function chargesOf(
+  seed: number,
+  { gateways, tenants, most }: Origins & { readonly most: number },
+): PlannedRequest[] {
+  const draw = aRandom(seed ^ 0xc4a76)
   for (let skipped = 0; skipped < 8; skipped++) draw(2)
-  if (draw(2) === 0) return undefined
-  const { requestsPerMinute, burst, concurrentRequests, budget } = toRules(draw)
-  const hasRate = draw(2) === 0
-  const rates = {
-    ...(hasRate && { requestsPerMinute, burst }),
-    ...(draw(3) === 0 && { concurrentRequests }),
-  }
-  const isBudget = budget?.tokensPerDay !== undefined
-  return { rates, rule: isBudget ? { ...budget, nanosPerMonth: undefined } : undefined }
-}
-
-const LIMIT: BudgetScope = {
-  ...{ kind: 'limit', name: 'all', isNamed: true, id: 'limit all' },
-  limit: { holder: 'all', isOfTenant: false, period: new Period('day', 'tokens'), counts: 'all' },
-}
-
-/** The rules of a tenant with the budgets that it shares, that of its key, and the limit. */
-export function rulesFor(
-  tenant: string,
-  rules: Rules,
-  { shared, ofKey, limited }: Pick<Plan, 'shared' | 'ofKey' | 'limited'>,
-): Rules {
-  const scoped: ScopedBudget[] = []
-  if (ofKey !== undefined) {
-    const name = `key-of-${tenant}`
-    scoped.push({ scope: { kind: 'key', name, id: `key ${name}` }, rule: ofKey })
-  }
-  if (shared !== undefined) {
-    scoped.push({ scope: { kind: 'group', name: 'all', id: 'group all' }, rule: shared })
-  }
-  if (limited !== undefined) scoped.push({ scope: LIMIT, ...limited })
-  return scoped.length === 0 ? rules : { ...rules, scoped }
+  return Array.from({ length: draw(2) * draw(most) }, () => ({
+    at: draw(2) === 0 ? draw(ACTIVE_MS) : 10_000 * draw(4) + draw(2000),
+    tenant: tenants[draw(tenants.length)] ?? 'acme',
+    gateway: draw(gateways),
+    ...{ estimate: 0, usage: 0, durationMs: 0, leavesAfterMs: undefined, ratesOnly: true },
+  }))
 }
 
 /** Only clients that disconnect: while they wait for the decision, or at any moment after it. */
@@ -274,10 +240,12 @@ function stampede(draw: Draw, gateways: number): PlannedRequest[] {
   })
 }
 
-function requestOf(
-  draw: Draw,
-  { gateways, tenants }: { gateways: number; tenants: readonly string[] },
-): PlannedRequest {
+interface Origins {
+  readonly gateways: number
+  readonly tenants: readonly string[]
+}
+
+function requestOf(draw: Draw, { gateways, tenants }: Origins): PlannedRequest {
   const estimate = 1 + draw(300)
   return {
     // Half of them come in groups, in which races happen.

@@ -199,7 +199,7 @@ function answersOf({ lives, plan }: Past): string[] {
     if (life.answeredAt === undefined) return [`${life.id} was never answered`]
     const waited = life.answeredAt - life.askedAt
     const problems = waited > ANSWER_MAX_MS + paused ? [`${life.id} waited ${waited} ms`] : []
-    if (life.state === 'ended' && life.settledAt === undefined) {
+    if (life.state === 'ended' && !life.isCharge && life.settledAt === undefined) {
       problems.push(`${life.id} was never settled`)
     }
     return problems

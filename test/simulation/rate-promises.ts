@@ -9,6 +9,7 @@ interface Rated {
   /** Undefined for a limit. */
   readonly tenant: string | undefined
   readonly rates: readonly Measures[]
+  /** A request of the rates alone counts only in the rates of its tenant. */
   readonly counts: (life: Life) => boolean
   readonly slots: (life: Life) => number | undefined
   readonly freedBy: 'settled' | 'settledInLimit'
@@ -27,7 +28,7 @@ export function ratedOf(past: Past): readonly Rated[] {
   const { rates } = limited
   const slots = () => rates.concurrentRequests
   const ofLimit = { tenant: undefined, freedBy: 'settledInLimit' } as const
-  return [...own, { rates: [rates], counts: () => true, slots, ...ofLimit }]
+  return [...own, { rates: [rates], counts: ({ isCharge }) => !isCharge, slots, ...ofLimit }]
 }
 
 /** The largest at any time; undefined if the counter has no rate. */
@@ -116,7 +117,7 @@ export function slotsOf({ tenant, counts, slots, freedBy }: Rated, past: Past): 
     else if (deed.what === freedBy) until.delete(deed.life)
     else if (deed.what === 'renewed') {
       if (until.has(deed.life)) until.set(deed.life, deed.at + LEASE_MS)
-    } else if (deed.what === 'admitted') {
+    } else if (deed.what === 'admitted' && !deed.life.isCharge) {
       until.set(deed.life, deed.at + LEASE_MS)
       const taken = [...until.values()].filter((end) => end > deed.at).length
       const limit = slots(deed.life)

@@ -68,6 +68,15 @@ class HasMoreSlots extends MemoryStore {
   }
 }
 
+class FreesASlotThatWasNotTaken extends MemoryStore {
+  override admit(request: AdmitRequest) {
+    const result = super.admit(request)
+    if (request.ratesOnly === true && result.outcome === 'admitted')
+      super.tenant(request.tenant).running--
+    return result
+  }
+}
+
 const FEW = { first: 1, last: 100, secondsMax: Number.POSITIVE_INFINITY }
 
 const FLAWED = [
@@ -77,6 +86,7 @@ const FLAWED = [
   { Flawed: LosesSettlements, found: /used were/ },
   { Flawed: ForgetsTheRate, found: /over the rate/ },
   { Flawed: HasMoreSlots, found: /took slot/ },
+  { Flawed: FreesASlotThatWasNotTaken, found: /took slot/ },
 ]
 
 test('a correct store breaks no promise, under every fault', async () => {

@@ -71,7 +71,8 @@ export class Site {
     const { id, rules } = life
     const { time } = this.#network
     const hold = { tenant, id, budget: rules.budget, scoped: rules.scoped }
-    const request = { tenant, id, rules, estimate: amount(estimate) }
+    const charge = life.isCharge && { ratesOnly: true }
+    const request = { tenant, id, rules, estimate: amount(estimate), ...charge }
     // A store that is away throws, at once or later.
     const decide = async () => await this.store.admit(request)
     const result = await decide().catch(() => undefined)
@@ -81,8 +82,13 @@ export class Site {
       this.#lives.delete(life)
       return
     }
-    life.state = 'running'
     life.runsFrom = time.now
+    if (life.isCharge) {
+      life.state = 'ended'
+      this.#lives.delete(life)
+      return
+    }
+    life.state = 'running'
     const used = () => amount(life.usedAt(time.now))
     const lease = new Lease(hold, amount(estimate), used)
     this.#leases.add(lease)

@@ -143,6 +143,38 @@ local reply`,
   },
 ]
 
+/** Counters of each kind of history, of which only a request of the rates alone takes nothing but the rate. */
+const OF_THE_RATE = [
+  {
+    name: 'a request of the rate alone frees a slot at its end',
+    flaw: { lua: (lua: string) => admitting(lua, '    pour(0)\n', '    pour(0)\n    stop()\n') },
+    toPlan: crowdedPlanOf,
+    found: /took slot/,
+  },
+  {
+    name: 'a request of the rate alone takes a slot that it never frees',
+    flaw: {
+      lua: (lua: string) =>
+        admitting(lua, '    pour(0)\n', '    pour(0)\n    running = running + 1\n'),
+    },
+    toPlan: crowdedPlanOf,
+    found: /slots held by/,
+  },
+  {
+    name: 'a request of the rate alone is refused while no slot is free',
+    flaw: {
+      lua: (lua: string) => admitting(lua, 'local forSlot = tokens >= 0 and', 'local forSlot ='),
+    },
+    toPlan: crowdedPlanOf,
+    found: /refused with more than 2 % left/,
+  },
+]
+
+/** In the script that admits to one account. */
+function admitting(lua: string, part: string, by: string): string {
+  return lua.includes('local function chargeRates') ? swapped(lua, part, by) : lua
+}
+
 /** In the script that restores what a store lost. */
 function healed(lua: string, part: string, by: string): string {
   return lua.includes('-- A living replica is not folded') ? swapped(lua, part, by) : lua
@@ -176,6 +208,21 @@ function flushedPlanOf(seed: number): Plan {
   return { ...even(rateOnlyPlanOf(seed)), mishaps: [{ what: 'flush', at: 3000 }] }
 }
 
+/** All slots are taken for most of the time, and there are requests of the rate alone. */
+function crowdedPlanOf(seed: number): Plan {
+  const plan = calmPlanOf(seed)
+  const rules = { ...plan.rules, ...ROOMY, concurrentRequests: 25, budget: undefined }
+  const requests = plan.requests.map((one, index) =>
+    index % 8 === 0
+      ? {
+          ...one,
+          ...{ estimate: 0, usage: 0, durationMs: 0, leavesAfterMs: undefined, ratesOnly: true },
+        }
+      : { ...one, durationMs: one.ratesOnly === true ? 0 : 2000 + one.durationMs },
+  )
+  return { ...plan, rules, requests, failOpen: false, ...NO_OTHERS }
+}
+
 /**
  * All gateways have slices; then one of them uses up the rate, and after that the others use what they still have. Requests are
  * short, because the end of one leads to a claim, and a claim near the end of a counter gives back what is idle.
@@ -207,6 +254,7 @@ function asLimit(toPlan: typeof busyPlanOf): typeof busyPlanOf {
 const SOME = { first: 1, last: 12, secondsMax: Number.POSITIVE_INFINITY }
 
 const KEPT = {
+  'requests of the rate alone need no slot': crowdedPlanOf,
   'a flush in calm weather gives back no rate': flushedPlanOf,
   'slices whose holders hear nothing admit no more than the rate': emptiedPlanOf,
   'a flush in calm weather gives back no rate of a limit': asLimit(flushedPlanOf),
@@ -227,7 +275,7 @@ const OF_LIMITS = FLAWS.flatMap(({ name, toPlan, ...planted }) =>
     : [],
 )
 
-for (const { name, flaw, found, toPlan = busyPlanOf } of [...FLAWS, ...OF_LIMITS]) {
+for (const { name, flaw, found, toPlan = busyPlanOf } of [...FLAWS, ...OF_LIMITS, ...OF_THE_RATE]) {
   test(`a faulty store is found: ${name}`, async () => {
     const { failed } = await runSeeds(SOME, openRedis(server, flaw), toPlan)
     assert.match(failed.flatMap(({ problems }) => problems).join('\n'), found)

@@ -18,7 +18,7 @@ export const anthropicCountTokens: Api = {
   method: 'POST',
   path: '/v1/messages/count_tokens',
   summary:
-    'An estimate of the tokens in a message; it costs one request of the rate and no budget.',
+    'An estimate of the tokens in a message; it costs one request of the rate, and needs no budget and no slot.',
   wire: anthropicWire,
   run: (visit) =>
     handle(

@@ -21,7 +21,7 @@ export const openAiInputTokens: Api = {
   method: 'POST',
   path: '/v1/responses/input_tokens',
   summary:
-    'An estimate of the tokens in the input of a response; it costs one request of the rate and no budget.',
+    'An estimate of the tokens in the input of a response; it costs one request of the rate, and needs no budget and no slot.',
   wire,
   run: (visit) =>
     handle(

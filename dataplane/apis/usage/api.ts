@@ -2,7 +2,7 @@
 
 import type { BudgetScope, Figures } from '../../accounts/store.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { chargeRequest, withoutBudget } from '../../limits/decision.ts'
+import { chargeRequest } from '../../limits/decision.ts'
 import { standingOf } from '../../limits/shown/tenants.ts'
 import type { Api, Visit } from '../../request/api.ts'
 import { describeLimits, identify } from '../../request/visit.ts'
@@ -28,7 +28,7 @@ export const keyUsage: Api = {
     const { tenant } = caller
     const { id: key } = caller.key.record
     const rules = active.snapshot.limits.rules.of(tenant, key)
-    await chargeRequest({ tenant, id: call.id }, withoutBudget(rules), gateway)
+    await chargeRequest({ tenant, id: call.id }, rules, gateway)
     await describeLimits(visit)
     const asked = queryOf(call.incoming.url)
     const period = asked.from === undefined ? { hours: asked.hours ?? DAY_HOURS } : {}

@@ -40,6 +40,15 @@ export class Demand {
     this.lastAt = now
   }
 
+  /** A request that needs nothing but the rate; the next one may need as much as the last other request. */
+  addToRate(now: number): void {
+    this.#turn(now)
+    this.#present.requests++
+    this.#last.requests = 1
+    this.#previousAt = this.lastAt
+    this.lastAt = now
+  }
+
   isBusy(now: number): boolean {
     return now - this.#previousAt < BUSY_MS
   }

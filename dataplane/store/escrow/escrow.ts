@@ -34,6 +34,9 @@ export interface Asked extends Accounts {
 /** With more accounts than this, quiet ones are dropped. */
 const SWEPT_MIN = 1_000
 
+/** The need of a request that is charged to the rates alone. */
+const ONE_REQUEST: Readonly<Quantities> = { ...nothing(), requests: 1 }
+
 const CHARGED: Settlement = { charged: true, crossed: [] }
 
 export class Escrow {
@@ -58,10 +61,14 @@ export class Escrow {
     const { account, others, present } = asked
     const own = this.#presentOf(account, present)
     if (own === undefined) return undefined
-    const { rules } = request
+    const { rules, ratesOnly = false } = request
     const now = this.#now
-    const need = tenantNeed(rules, estimate, this.#need)
+    const need = ratesOnly ? ONE_REQUEST : tenantNeed(rules, estimate, this.#need)
     if (!own.covers(need, rules, now)) return undefined
+    if (ratesOnly) {
+      this.#charge(own, now)
+      return { outcome: 'admitted', figures: figuresOf(own, rules, now) }
+    }
     if (others !== undefined) return this.#admitOverAll(request, estimate, { own, others, present })
     if (!this.#running.has(request.id)) {
       const taken = this.#take(own, need, now, undefined)
@@ -88,7 +95,9 @@ export class Escrow {
       const holding =
         this.#presentOf(share.account, asked.present) ?? this.#open(share, asked.present)
       holding.terms = share.terms
-      holding.slice.demand.add(share.need, holding.slice.used.slots, now)
+      const { demand, used } = holding.slice
+      if (request.ratesOnly === true) demand.addToRate(now)
+      else demand.add(share.need, used.slots, now)
       this.#claims.isLow(holding, now)
     }
   }
@@ -230,6 +239,14 @@ export class Escrow {
       this.#running.set(id, { request, taken })
     }
     return { outcome: 'admitted', figures: figuresOfAll(own, holdings, rules, now) }
+  }
+
+  #charge(holding: Holding, now: number): void {
+    const { slice } = holding
+    slice.takeOfRate(now)
+    holding.hasSettled = true
+    this.#claims.changed(holding, now)
+    if (slice.isLow) this.#claims.isLow(holding, now)
   }
 
   #take(holding: Holding, need: Readonly<Quantities>, now: number, next: Taken | undefined): Taken {

@@ -100,6 +100,13 @@ export class Slice {
     this.demand.add(need, used.slots, now)
   }
 
+  /** Takes a request of the rate alone; nothing ends later. */
+  takeOfRate(now: number): void {
+    this.idle.requests--
+    this.used.requests++
+    this.demand.addToRate(now)
+  }
+
   /** A hold grows by the slice's idle amount, which is less only for a request that already exceeds its hold. */
   grow(hold: Hold, tokens: number, nanos: number): void {
     hold.tokens += tokens

@@ -102,8 +102,8 @@ export function rate(held: MemoryLease, rules: Rules, now: number): void {
   }
 }
 
-/** Returns the tokens that were charged; undefined if no rule limits them. */
-function rateIn(
+/** Charges the buckets of one counter. Returns the tokens that were charged; undefined if no rule limits them. */
+export function rateIn(
   { requests, tokens }: Account,
   { requestsPerMinute, tokensPerMinute }: Measures,
   reserved: number,

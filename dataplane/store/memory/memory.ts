@@ -1,15 +1,12 @@
 /** The store of one process: every verb takes a few look-ups and sums, and returns at once. */
 
-import { reachedThresholds } from '../../accounts/alerts.ts'
 import { larger, sane } from '../../accounts/amounts.ts'
 import {
   type AdmitRequest,
   type AdmitResult,
   type Amount,
   type Beat,
-  type BudgetRule,
   type BudgetScope,
-  type Crossing,
   type Extension,
   type Figures,
   LEASE_MS,
@@ -21,6 +18,7 @@ import {
 import type { Clock } from '../../base/clock.ts'
 import type { Account } from './account.ts'
 import { Accounts } from './accounts.ts'
+import { crossings } from './crossings.ts'
 import { budgetsNow, limitsInTheWay, longer, mayRaise } from './judgement.ts'
 import {
   type Adopted,
@@ -31,6 +29,7 @@ import {
   lower,
   type MemoryLease,
   rate,
+  rateIn,
   release,
   take,
   takeScoped,
@@ -38,6 +37,7 @@ import {
 } from './lease.ts'
 import { LeaseTable } from './lease-table.ts'
 import type { Ledger } from './ledger.ts'
+import { chargeRates } from './rates-only.ts'
 import type { Tenant } from './tenant.ts'
 
 /** Most expired holds that are remembered, so that a late settlement can correct their charges. */
@@ -48,9 +48,6 @@ const FORGET_MS = 3_600_000
 
 const CHARGED: Settlement = { charged: true, crossed: [] }
 const ALREADY_CHARGED: Settlement = { charged: false, crossed: [] }
-
-/** The unit of each window. */
-const KINDS = { day: 'tokens', month: 'spend' } as const
 
 export interface MemoryOptions {
   readonly clock: Clock
@@ -83,11 +80,12 @@ export class MemoryStore implements Store {
   }
 
   admit(request: AdmitRequest): AdmitResult {
-    const { rules, id } = request
+    const { rules, id, ratesOnly } = request
     const now = this.#now()
     const wall = this.#clock.wall()
     const tenant = this.#enter(request.tenant, now, wall)
     tenant.obey(rules, now)
+    if (ratesOnly === true) return chargeRates(tenant, rules, now)
     const again = this.#held.get(id)
     const scoped = this.#accounts.scoped(rules, now)
     if (again !== undefined) return admitted(again, rules, scoped, now)
@@ -107,9 +105,14 @@ export class MemoryStore implements Store {
   }
 
   /** Counts a request that another store has admitted: its slot, its hold and, if `isRated`, its charge to the rates. */
-  adopt({ tenant, id, rules }: AdmitRequest, { reserved, downgradedBy, isRated }: Adopted): void {
+  adopt(request: AdmitRequest, { reserved, downgradedBy, isRated }: Adopted): void {
+    const { tenant, id, rules, ratesOnly } = request
     const now = this.#now()
     const entered = this.#enter(tenant, now, this.#clock.wall())
+    if (ratesOnly === true) {
+      if (isRated) rateIn(entered, rules, 0, now)
+      return
+    }
     if (this.#held.get(id) !== undefined) return
     const held = take(entered, id, sane(reserved), downgradedBy)
     if (rules.scoped !== undefined) takeScoped(held, this.#accounts.scoped(rules, now))
@@ -157,11 +160,11 @@ export class MemoryStore implements Store {
     else this.#stopAwaiting(held)
     this.#charge(held, sane(used), now)
     if (scoped.length === 0 && (budget?.alertThresholds.length ?? 0) === 0) return CHARGED
-    const crossed = this.#crossings(held, budget)
+    const { day, month, tenant } = held
+    const crossed = crossings({ day, month, tenant }, budget, this.#onChange)
     for (const hold of held.scoped) {
       const rule = scoped.find(({ scope }) => scope.id === hold.scope.id)?.rule
-      for (const one of this.#crossings({ ...hold, tenant: held.tenant }, rule, hold.scope))
-        crossed.push({ ...one, scope: hold.scope })
+      crossed.push(...crossings({ ...hold, tenant }, rule, this.#onChange))
     }
     return { charged: true, crossed }
   }
@@ -265,29 +268,6 @@ export class MemoryStore implements Store {
     month.charge(used.nanos - settled.nanos)
     this.#onChange(day)
     this.#onChange(month)
-  }
-
-  #crossings(
-    { day, month, tenant }: HeldWindows & Pick<MemoryLease, 'tenant'>,
-    budget: BudgetRule | undefined,
-    scope?: BudgetScope,
-  ): Crossing[] {
-    const crossed: Crossing[] = []
-    if (budget === undefined) return crossed
-    for (const ledger of [day, month]) {
-      const { kind, resetsAt } = ledger.window
-      const limit = kind === 'day' ? budget.tokensPerDay : budget.nanosPerMonth
-      if (limit === undefined) continue
-      const used = ledger.settled
-      const reached = reachedThresholds(budget, { used, limit }, ledger.alerted)
-      if (reached.length === 0) continue
-      ledger.alerted = [...ledger.alerted, ...reached]
-      this.#onChange(ledger)
-      const window = scope?.limit?.period.per ?? kind
-      const about = { tenant: tenant.name, kind: KINDS[kind], window, used, limit, resetsAt }
-      for (const threshold of reached) crossed.push({ ...about, threshold })
-    }
-    return crossed
   }
 
   #forget(now: number): void {

@@ -36,6 +36,9 @@ import { ADMIT_ALL } from './scripts/admit-all.ts'
 /** Stands for a missing cap or estimate. */
 export const NO_CAP = -1
 
+/** The estimate of a request that is charged to the rates alone. */
+export const RATES_ONLY: Amount = { tokens: NO_CAP, nanos: 0 }
+
 export interface Decided {
   readonly result: AdmitResult
   readonly present: Moment

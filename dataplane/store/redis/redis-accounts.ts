@@ -201,8 +201,11 @@ export class AccountBook {
   }
 
   /** Those of a request that the store decides on now. */
-  of(present: Moment, { tenant, rules }: Pick<AdmitRequest, 'tenant' | 'rules'>): RequestAccounts {
-    if (rules.scoped === undefined)
+  of(
+    present: Moment,
+    { tenant, rules, ratesOnly }: Pick<AdmitRequest, 'tenant' | 'rules' | 'ratesOnly'>,
+  ): RequestAccounts {
+    if (rules.scoped === undefined || ratesOnly === true)
       return { account: this.account(tenant), others: undefined, present }
     const { day, month, at } = present
     if (this.accounts.size >= this.#sweptAt) this.sweep(at)

@@ -24,6 +24,7 @@ import {
   Asking,
   cheaperOf,
   type Decided,
+  RATES_ONLY,
   rulesOfScope,
   type Wanted,
   windowsOfScope,
@@ -120,8 +121,8 @@ export class RedisStore implements Store {
   }
 
   async #ask(request: AdmitRequest): Promise<AdmitResult> {
-    const { id, rules } = request
-    const estimate = sane(request.estimate)
+    const { id, rules, ratesOnly = false } = request
+    const estimate = ratesOnly ? RATES_ONLY : sane(request.estimate)
     const asked = this.#book.of(this.#calls.present, request)
     const { account, others } = asked
     this.#escrow?.isAsked({ ...request, estimate }, asked)
@@ -132,12 +133,17 @@ export class RedisStore implements Store {
       answer = await this.#decide(asked, rules, wanted)
       if (answer.isHeldBack) answer = await this.#decideAgain(asked, rules, wanted, answer)
     } catch (error) {
-      if (error instanceof StoreAway && error.maybeApplied)
+      // A lost answer leaves one charge of the rate, which leaks like any other.
+      if (error instanceof StoreAway && error.maybeApplied && !ratesOnly)
         this.#running.doubt([account, ...(others ?? []).map((one) => one.account)], id)
       throw error
     }
     const { result, present, by } = answer
     if (result.outcome === 'refused') return result
+    if (ratesOnly) {
+      account.poured.add(rules, 1, 0, this.#clock.now())
+      return result
+    }
     const reserved = result.outcome === 'downgraded' ? wanted.cheaper : estimate
     const running = this.#running.add({
       id,

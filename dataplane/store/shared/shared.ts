@@ -106,7 +106,7 @@ export class SharedStore implements Store {
       (result) => this.#followed(request, result),
       (error: unknown) => {
         if (!(error instanceof StoreAway)) throw error
-        return this.#admitAlone(request, error.maybeApplied)
+        return this.#admitAlone(request, error.maybeApplied && request.ratesOnly !== true)
       },
     )
   }
@@ -245,10 +245,11 @@ export class SharedStore implements Store {
       if (mayHold) this.#undo(request)
       return result
     }
+    onDecided('local', true)
+    if (request.ratesOnly === true) return result
     const admittedAt = this.#wallClock()
     if (isAway()) this.#ours.set(request.id, { request, admittedAt })
     else store.adopt(request, admittedAt)
-    onDecided('local', true)
     return result
   }
 

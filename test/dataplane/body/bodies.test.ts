@@ -33,6 +33,10 @@ test('a request that leaves, even twice, returns its room, and a tenant without 
   one.leave()
   one.leave()
   assert.deepEqual([bodies.bytes, two.neighbours], [20, 1])
+  // A request that runs no model is no neighbour of those that do.
+  const free = bodies.enter('a', true)
+  assert.deepEqual([free.neighbours, two.neighbours], [1, 1])
+  free.leave()
   // A piece that comes after the end is not held.
   one.grow(5, 8)
   two.leave()

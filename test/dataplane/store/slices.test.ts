@@ -55,6 +55,16 @@ function aBusySlice(): Slice {
   return slice
 }
 
+test('a request of the rate alone takes one idle request, and the next one may need as much as before', () => {
+  const slice = aBusySlice()
+  const { idle, used } = slice
+  const before = { idle: { ...idle }, used: { ...used }, wanted: slice.demand.wanted(1, 2000) }
+  slice.takeOfRate(2000)
+  assert.deepEqual(idle, { ...before.idle, requests: before.idle.requests - 1 })
+  assert.deepEqual(used, { ...before.used, requests: before.used.requests + 1 })
+  assert.ok(slice.demand.wanted(1, 2000).slots >= before.wanted.slots)
+})
+
 const AMOUNTS = fc.record({ tokens: fc.nat(1000), nanos: fc.nat(1000) })
 
 test('what is risked is what running requests held and had not named as unused', () => {

@@ -57,6 +57,10 @@ const command = fc.oneof(
       downgradeEstimate: fc.option(anAmount, { nil: undefined }),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: kind('charge'), tenant: fc.constantFrom('one', 'other') }),
+  },
   { weight: 4, arbitrary: fc.record({ kind: kind('settle'), which, used: anAmount }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('beat'), which, used: anAmount }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('extend'), which, estimate: anAmount }) },
@@ -118,6 +122,18 @@ export async function compare(
         if (rules.scoped !== undefined) scoped.add(id)
         if ('scope' in result) reached.add(`${result.outcome} by ${result.scope?.kind}`)
         reached.add(expected.verdict)
+        break
+      }
+      case 'charge': {
+        const id = `charge ${index}`
+        const estimate = { tokens: 0, nanos: 0 }
+        const request = { tenant: one.tenant, id, rules, estimate, ratesOnly: true }
+        const result = await store.admit(request)
+        const expected = model.charge(one.tenant, rules, now, clock.wall())
+        assert.equal(verdict(result), expected.verdict, place)
+        assert.deepEqual(result.figures, expected.figures, place)
+        if (result.outcome === 'refused') assert.equal(result.retryAfterMs, expected.wait, place)
+        reached.add(result.outcome === 'refused' ? 'not charged' : 'charged')
         break
       }
       case 'settle': {
@@ -184,6 +200,7 @@ export const ANSWERS: readonly string[] = [
   'budget_reserved',
   'budget_spend',
   'budget_tokens',
+  'charged',
   'concurrency',
   'counted',
   'crossed',
@@ -191,6 +208,7 @@ export const ANSWERS: readonly string[] = [
   'downgraded by group',
   'downgraded by key',
   'extended',
+  'not charged',
   'not counted',
   'not extended',
   'refused by group',

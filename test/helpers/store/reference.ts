@@ -147,6 +147,21 @@ export class Reference {
     return { verdict, wait: 0, figures: this.figures(tenant, rules, now, wall) }
   }
 
+  /** One request of the rates alone. */
+  charge(tenant: string, rules: Rules, now: number, wall: number) {
+    this.#arrive(tenant, rules, now)
+    const { scoped: _, ...own } = rules
+    const figures = () => this.figures(tenant, own, now, wall)
+    const forRequest = this.#requests(tenant).wait(1, now)
+    const isRated = rules.tokensPerMinute !== undefined
+    const forTokens = isRated ? this.#tokens(tenant).wait(0, now) : 0
+    const wait = Math.max(forRequest, forTokens)
+    if (wait > 0) return { verdict: wait === forRequest ? 'rpm' : 'tpm', wait, figures: figures() }
+    this.#requests(tenant).pour(1, now)
+    if (isRated) this.#tokens(tenant).pour(0, now)
+    return { verdict: 'admitted', wait: 0, figures: figures() }
+  }
+
   settle(id: string, used: Amount, rules: Pick<Rules, 'budget' | 'scoped'>, now: number) {
     this.expire(now)
     const one = this.past.find((past) => past.id === id && past.state !== 'settled')

@@ -67,7 +67,7 @@ class Touching implements Store {
 
   async admit(request: AdmitRequest) {
     const result = await this.#store.admit({ ...request, tenant: 'acme' })
-    if (result.outcome !== 'refused') this.#running.add(request.id)
+    if (result.outcome !== 'refused' && request.ratesOnly !== true) this.#running.add(request.id)
     return result
   }
 

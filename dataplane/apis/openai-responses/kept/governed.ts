@@ -5,7 +5,7 @@
 import type { Rules } from '../../../accounts/store.ts'
 import { readObject } from '../../../body/request.ts'
 import type { Caller } from '../../../call/call.ts'
-import { chargeRequest, refuseKnown, withoutBudget } from '../../../limits/decision.ts'
+import { chargeRequest, refuseKnown } from '../../../limits/decision.ts'
 import type { Visit } from '../../../request/api.ts'
 import { judgeHead, receive } from '../../../request/stages/receive.ts'
 import { describeLimits } from '../../../request/visit.ts'
@@ -19,8 +19,8 @@ interface KeptAsker {
 /** Takes one request from the rate. Throws if the tenant's rate is used up. */
 export async function charge({ tenant, key }: Caller, visit: Visit): Promise<Rules> {
   const { call, active, gateway } = visit
-  const rules = withoutBudget(active.snapshot.limits.rules.of(tenant, key.record.id))
-  refuseKnown(tenant, rules, gateway)
+  const rules = active.snapshot.limits.rules.of(tenant, key.record.id)
+  refuseKnown(tenant, rules, gateway, true)
   await chargeRequest({ tenant, id: call.id }, rules, gateway)
   await describeLimits(visit)
   return rules
@@ -34,7 +34,7 @@ export async function withObject(
   const { call, active, gateway } = visit
   const settings = active.snapshot.section.gateway
   judgeHead(call.incoming, settings.max_request_bytes)
-  const held = gateway.bodies.enter(caller.tenant)
+  const held = gateway.bodies.enter(caller.tenant, true)
   try {
     await work(await readObject(await receive(call, held, { settings, rules }, gateway)))
   } finally {

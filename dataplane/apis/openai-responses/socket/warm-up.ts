@@ -1,6 +1,6 @@
 /** Reads and stores a message that prepares a conversation, without a model. It costs one request of the rate. */
 import { invalid } from '../../../body/request.ts'
-import { chargeRequest, withoutBudget } from '../../../limits/decision.ts'
+import { chargeRequest } from '../../../limits/decision.ts'
 import type { Work } from '../../../request/pipeline.ts'
 import { describeLimits } from '../../../request/visit.ts'
 import type { ChatRequest } from '../../../wire/inner-form.ts'
@@ -22,7 +22,7 @@ export const warmUp: Work = async ({ call, request, caller, rules }, _dialect, v
   if (state?.previous !== undefined || state?.conversation !== undefined)
     throw invalid(`"generate" must not be false with "${state.param}".`, 'generate')
   notes.asks(request)
-  await chargeRequest({ tenant: caller.tenant, id: call.id }, withoutBudget(rules), gateway)
+  await chargeRequest({ tenant: caller.tenant, id: call.id }, rules, gateway)
   await describeLimits(visit)
   response.commit({ drained() {} })
   const completed = session.response('completed', { usage: NO_USAGE })

@@ -153,12 +153,12 @@ local function waitFor(level, at, rate, capacity, cost, aside)
   return over <= 0 and 0 or ceil(over / rate)
 end
 
--- Rate, token rate and slots: the longest wait and its code.
+-- Rate, token rate and slots: the longest wait and its code. A request without tokens (-1) needs no slot.
 local function limitInTheWay(tokens, isAll)
   local idle, slotsTaken = isAll and 1 or 0, running + (isAll and slotsUsed + slotsIdle or slotsSure)
   local forRequest = rpm >= 0 and waitFor(requestLevel, requestAt, requestRate, requestCapacity, 1, idle * requestsIdle) or 0
-  local forTokens = tpm >= 0 and waitFor(tokenLevel, tokenAt, tokenRate, tokenCapacity, tokens, idle * ratedIdle) or 0
-  local forSlot = slots >= 0 and slotsTaken >= slots and 1000 or 0
+  local forTokens = tpm >= 0 and waitFor(tokenLevel, tokenAt, tokenRate, tokenCapacity, max(0, tokens), idle * ratedIdle) or 0
+  local forSlot = tokens >= 0 and slots >= 0 and slotsTaken >= slots and 1000 or 0
   local wait = max(forRequest, forTokens, forSlot)
   return wait, wait == forRequest and 11 or wait == forTokens and 12 or 13
 end
@@ -182,6 +182,12 @@ local function knownAdmission(id)
   return by
 end
 
+local function pour(tokens)
+  if rpm >= 0 then requestLevel, requestAt = poured(requestLevel, requestAt, requestRate, 1), now end
+  if tpm >= 0 then tokenLevel, tokenAt = poured(tokenLevel, tokenAt, tokenRate, tokens), now end
+  changed = true
+end
+
 -- Takes slot and hold, and pours into the buckets. False if the id is known.
 local function take(id, tokens, nanos, by)
   local rated = tpm >= 0 and tokens or -1
@@ -189,8 +195,7 @@ local function take(id, tokens, nanos, by)
   -- The caller hears of windows with a cap before it settles in them.
   if dayLedger and dayLedger.born == 0 then dayLedger.changed = true end
   if monthLedger and monthLedger.born == 0 then monthLedger.changed = true end
-  if rpm >= 0 then requestLevel, requestAt = poured(requestLevel, requestAt, requestRate, 1), now end
-  if tpm >= 0 then tokenLevel, tokenAt = poured(tokenLevel, tokenAt, tokenRate, tokens), now end
+  pour(tokens)
   return true
 end
 `
@@ -202,7 +207,8 @@ export const READ: Script = {
 }
 
 /**
- * More ARGV for each request: id, estimate in tokens and nanos, the same on the downgrade route (-1: none). Each is decided as if
+ * More ARGV for each request: id, estimate in tokens (-1: it is charged to the rates alone, without slot, hold and lease) and
+ * nanos, the same on the downgrade route (-1: none). Each is decided as if
  * it had come after the one before. The reply has nine more numbers for each but the first: the code, the wait and the figures.
  * Codes: 1 admitted, 2 and 3 downgraded by tokens or spend, from 11 on refused: rpm, tpm, concurrency, budget_reserved,
  * budget_tokens, budget_spend; 20 more if only slices are in the way.
@@ -210,7 +216,21 @@ export const READ: Script = {
 export const ADMIT: Script = {
   name: 'admit',
   lua: `${BEGINNING}${LEDGERS}${EXPIRY}${PRESENT}${JUDGEMENT}
+local function chargeRates()
+  local wait, code = limitInTheWay(-1, true)
+  if wait == 0 then
+    pour(0)
+    return 1, 0
+  end
+  if hasSlices() and limitInTheWay(-1, false) == 0 then
+    want()
+    code = code + 20
+  end
+  return code, wait
+end
+
 local function decide(id, tokens, nanos, cheaperTokens, cheaperNanos)
+  if tokens < 0 then return chargeRates() end
   local spent, forBudget = spentBudget()
   local by, budgetCode = 0, 14 + spent
   if spent > 0 and cheaperTokens >= 0 then

@@ -50,12 +50,6 @@ function admitted(gateway: Gateway, id: string, members?: Fields, route?: string
   return made
 }
 
-/** Everything that waits for no one has run by then. */
-async function afterTurns(): Promise<string> {
-  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
-  return 'it still waits'
-}
-
 function refusal(run: () => unknown): GatewayError {
   try {
     run()
@@ -191,14 +185,26 @@ test('a large body that is refused costs its tenant one request of its rate', as
   assert.equal(refusal(() => refuseKnown('acme', rules, gateway)).details.learnt?.limit, 'rpm')
 })
 
-test('a charge of the rate does not wait for a settlement that the store keeps during an outage', async () => {
-  const { gateway } = assembled({}, (store) => {
-    store.settle = () => new Promise(() => undefined)
-    return store
-  })
+test('a charge of the rate needs no slot and no budget, and is refused by the rate alone', async () => {
+  const rate = { requests_per_minute: 60, burst: 4, concurrent_requests: 2 }
+  const budgets = [{ ...BUDGET, tokens_per_day: 1_000_000 }]
+  const { gateway } = assembled({ rate_limits: { default: rate }, budgets })
   const rules = gateway.active.snapshot.limits.rules.of('acme')
-  const charging = chargeRequest({ tenant: 'acme', id: 'a' }, rules, gateway).then(() => 'charged')
-  assert.equal(await Promise.race([charging, afterTurns()]), 'charged')
+  const charge = (id: string) => chargeRequest({ tenant: 'acme', id }, rules, gateway)
+  const first = admitted(gateway, 'a')
+  admitted(gateway, 'b')
+  await charge('c')
+  assert.equal(refusal(() => admitted(gateway, 'd')).details.learnt?.limit, 'concurrency')
+  spend(first, 1_000_000)
+  settle(aRequest(), first, gateway)
+  assert.equal(refusal(() => admitted(gateway, 'e')).code, 'ERR_GW_BUDGET_EXCEEDED')
+  refuseKnown('acme', rules, gateway, true)
+  assert.equal(refusal(() => refuseKnown('acme', rules, gateway)).code, 'ERR_GW_BUDGET_EXCEEDED')
+  await charge('f')
+  await assert.rejects(charge('g'), { code: 'ERR_GW_RATE_LIMIT_LOCAL' })
+  assert.throws(() => refuseKnown('acme', rules, gateway, true), {
+    code: 'ERR_GW_RATE_LIMIT_LOCAL',
+  })
 })
 
 test('settling returns the holds, counts the tokens of each attempt, and returns their sum', () => {
