@@ -29,6 +29,8 @@ export function reloadOnChange(
     isReading = true
     do {
       isChanged = false
+      // A link may lead to other folders now, whose changes during the reading count.
+      unwatch = watched(unwatch())
       const load = await loaderOf(file, env)
       if (isEnded) return
       activation.replace(load)
