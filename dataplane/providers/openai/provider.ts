@@ -6,6 +6,14 @@ import { facts } from './facts.ts'
 const RECOGNISERS: readonly Recogniser[] = [
   // Servers that imitate OpenAI often omit the code.
   { class: 'context', status: [400], says: /maximum context length is/ },
+  // The account has no money left, or is not active.
+  { class: 'quota', code: 'billing_hard_limit_reached' },
+  { class: 'quota', type: 'billing_not_active' },
+  { class: 'quota', status: [400], says: /^Your credit balance is too low/ },
+  // xAI, Gemini and other services refuse a key with 400.
+  { class: 'credential', status: [400], says: /^Incorrect API key provided/ },
+  { class: 'credential', status: [400], says: /^API key (?:not valid|not found|expired)/i },
+  { class: 'credential', status: [400], type: 'FAILED_PRECONDITION' },
 ]
 
 export const openai = openAiLike(facts, {
