@@ -143,7 +143,8 @@ function lookUp({ kind, target }: Reference, host: Host, file: string): LookUp {
   if (kind === 'env') {
     const value = host.env[target]
     if (value === undefined) return { why: `environment variable ${target} is not set` }
-    return value === '' ? { why: `environment variable ${target} is empty` } : { value }
+    const line = withoutLineEnd(value)
+    return line === '' ? { why: `environment variable ${target} is empty` } : { value: line }
   }
   if (kind === 'file' && host.refusesFiles === true) return { why: FILE_IN_CLUSTER }
   return readValue(fileOf(kind, target, host, file), host)
@@ -177,10 +178,15 @@ function readValue(path: string, host: Host): LookUp {
   } catch (error) {
     return { why: `file ${path} cannot be read (${reasonOf(error)})` }
   }
-  const value = text.replace(/\r?\n$/, '')
+  const value = withoutLineEnd(text)
   if (value === '') return { why: `file ${path} is empty` }
   if (value.length > VALUE_LENGTH_MAX) return { why: `file ${path} is too large for a value` }
   return { value }
+}
+
+/** Secrets that were written with an editor or echo end with one. */
+function withoutLineEnd(text: string): string {
+  return text.replace(/\r?\n$/, '')
 }
 
 /** The code of a system error is enough, and never contains the content of a file. */

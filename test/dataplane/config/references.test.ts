@@ -5,7 +5,15 @@ import { resolveReferences } from '../../../dataplane/config/document/references
 import { aDocument, aHost, load } from './documents.ts'
 
 const WORLD = {
-  env: { A: 'one', B: 'two', EMPTY: '', GW_SECRETS_DIR: '/secrets/', TRICKY: '${env:A}' },
+  env: {
+    A: 'one',
+    B: 'two',
+    EMPTY: '',
+    ENDED: 'ended\n',
+    LINE: '\r\n',
+    GW_SECRETS_DIR: '/secrets/',
+    TRICKY: '${env:A}',
+  },
   files: { '/key': 'from-file\n', '/secrets/openai/token': 'from-secret', '/empty': '\n' },
 }
 
@@ -21,6 +29,7 @@ const RESOLVED: [string, string][] = [
   ['${env:A}', 'one'],
   ['http://${env:A}:${env:B}/x', 'http://one:two/x'],
   ['${file:/key}', 'from-file'],
+  ['x${env:ENDED}', 'xended'],
   ['${secret:openai/token}', 'from-secret'],
   ['$A and $$ and {}', '$A and $$ and {}'],
   ['${env:TRICKY}', '${env:A}'],
@@ -36,6 +45,7 @@ for (const [text, value] of RESOLVED) {
 const UNRESOLVED: [string, string][] = [
   ['${env:MISSING}', 'environment variable MISSING is not set'],
   ['${env:EMPTY}', 'environment variable EMPTY is empty'],
+  ['${env:LINE}', 'environment variable LINE is empty'],
   ['${file:/none}', 'file /none cannot be read (ENOENT)'],
   ['${file:/empty}', 'file /empty is empty'],
   ['${secret:openai/none}', 'file /secrets/openai/none cannot be read (ENOENT)'],
