@@ -47,7 +47,11 @@ export class Issuer {
       const caller = callerOf(claims, this.settings, names)
       return { ...caller, expiresAt: caller.expiresAt + SKEW_SECONDS * 1000 }
     } catch (error) {
-      if (error instanceof errors.JWKSNoMatchingKey) this.keys.missed()
+      // A new key may have the name of an old one, or none.
+      const { JWKSNoMatchingKey, JWSSignatureVerificationFailed } = errors
+      const isOfAnother =
+        error instanceof JWKSNoMatchingKey || error instanceof JWSSignatureVerificationFailed
+      if (isOfAnother) this.keys.missed()
       if (error instanceof errors.JOSEError) throw new TokenRefused(`${name}: ${error.message}`)
       throw error
     }

@@ -33,12 +33,12 @@ interface Scheduled {
 }
 
 /** Gateway and issuer: `offer` sets the issuer's keys, `next` is the fetch that is due. */
-async function anIssuer(t: { after(end: () => Promise<void>): void }) {
+async function anIssuer(t: { after(end: () => Promise<void>): void }, first = one) {
   const folder = await mkdtemp(join(tmpdir(), 'gw-issuer-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'keys.json')
   const offer = (...keys: readonly SigningKey[]) => writeFile(file, keySetOf(...keys))
-  await offer(one)
+  await offer(first)
   const names = aSnapshotOf({
     auth: {
       jwt: [
@@ -98,6 +98,24 @@ test('a new key is accepted within half a minute of its first token, and the old
   assert.ok(waitedMs <= 30_000, `${waitedMs} ms`)
   assert.deepEqual([await ask(fresh), await ask(old)], ['acme', 'acme'])
 })
+
+for (const [what, name] of [
+  ['a name that it used before', 'one'],
+  ['no name', undefined],
+] as const) {
+  test(`a new key with ${what} is accepted within half a minute of its first token`, async (t) => {
+    const [before, later] = [await aSigningKey(name), await aSigningKey(name)]
+    const { ask, offer, renew, clock } = await anIssuer(t, before)
+    const fresh = await aToken(later)
+    assert.equal(await ask(await aToken(before)), 'acme')
+    await offer(later)
+    clock.pass(10_000)
+    assert.equal(await ask(fresh), REFUSED)
+    const waitedMs = await renew()
+    assert.ok(waitedMs <= 30_000, `${waitedMs} ms`)
+    assert.equal(await ask(fresh), 'acme')
+  })
+}
 
 test('a removed key is refused after the next fetch, even for a recently verified token', async (t) => {
   const { ask, offer, renew } = await anIssuer(t)
