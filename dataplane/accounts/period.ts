@@ -3,7 +3,7 @@
  * `t1795651200000-1795737600000` counts tokens, `u...` nano-dollars.
  */
 import { contains, type Window, type Windows } from './windows.ts'
-import { localTime, utcOf } from './zone.ts'
+import { firstUtcOf, localTime, utcOf } from './zone.ts'
 
 export const PERIODS = ['hour', 'day', 'week', 'month', '30d', 'total'] as const
 
@@ -88,10 +88,12 @@ function boundsOf(
 ): readonly [number, number] {
   if (per === 'total') return [0, END_OF_TIME]
   const [first, next] = localBounds(per, localTime(wallMs, timeZone))
-  const startsAt = utcOf(first, timeZone, wallMs)
-  // An hour that a clock repeats is two windows.
-  if (per === 'hour') return [startsAt, startsAt + HOUR_MS]
-  return [startsAt, utcOf(next, timeZone, wallMs)]
+  // An hour that a clock repeats is two windows; a day whose midnight it repeats begins with the first one.
+  if (per === 'hour') {
+    const startsAt = utcOf(first, timeZone, wallMs)
+    return [startsAt, startsAt + HOUR_MS]
+  }
+  return [firstUtcOf(first, timeZone), firstUtcOf(next, timeZone)]
 }
 
 /** The same as times of the place, in milliseconds as if they were UTC. */

@@ -1,5 +1,7 @@
 /** Times of a place by its IANA time zone, and back. */
 
+const DAY_MS = 86_400_000
+
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /** The time that clocks of the place show, in milliseconds as if it were UTC. */
@@ -27,6 +29,15 @@ export function utcOf(localMs: number, timeZone: string | undefined, nearMs: num
   if (offset(near) === offset(nearMs)) return near
   const other = localMs - offset(near)
   return offset(other) === offset(near) ? other : Math.max(near, other)
+}
+
+/** The same; the earlier one, if there are two. */
+export function firstUtcOf(localMs: number, timeZone: string | undefined): number {
+  // No offset is as much as a day, so these moments are before and after any change of clocks there.
+  return Math.min(
+    utcOf(localMs, timeZone, localMs - DAY_MS),
+    utcOf(localMs, timeZone, localMs + DAY_MS),
+  )
 }
 
 export function isTimeZone(name: string): boolean {

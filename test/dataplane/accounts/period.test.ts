@@ -68,6 +68,21 @@ test('the hour that clocks repeat is two windows, and a half-hour zone begins at
   )
 })
 
+test('a day whose midnight clocks repeat is one window, also for a process that starts after the second one', () => {
+  for (const [zone, midnight, next] of [
+    ['America/Havana', '2026-11-01T04:00:00.000Z', '2026-11-02T05:00:00.000Z'],
+    ['Atlantic/Azores', '2026-10-25T00:00:00.000Z', '2026-10-26T01:00:00.000Z'],
+  ] as const)
+    for (const minutes of [0, 30, 60, 90, 120, 600]) {
+      const moment = new Date(Date.parse(midnight) + minutes * 60_000).toISOString()
+      assert.deepEqual(boundsOf('day', moment, zone), [midnight, next], `${zone} ${moment}`)
+    }
+  const [month] = boundsOf('month', '2026-11-20T00:00:00Z', 'America/Havana')
+  assert.equal(month, '2026-11-01T04:00:00.000Z')
+  const [, end] = boundsOf('month', '2026-10-20T00:00:00Z', 'America/Havana')
+  assert.equal(end, month)
+})
+
 test('every moment of two years is in exactly one window, in every zone', () => {
   for (const zone of ['UTC', 'Europe/Berlin', 'America/St_Johns', 'Pacific/Apia', 'Africa/Cairo'])
     for (const per of ['hour', 'day', 'week', 'month', '30d'] as const) {
