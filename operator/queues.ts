@@ -1,6 +1,6 @@
 /** The queues of objects to reconcile, with counts and times. */
 import type { ApiClient } from './kube/api.ts'
-import { NotLeaderError } from './kube/api-error.ts'
+import { isOfEndingNamespace, NotLeaderError } from './kube/api-error.ts'
 import { type ReconcileResult, WorkQueue } from './kube/queue.ts'
 import { type Log, messageOf } from './log.ts'
 import { type PoliciesOptions, PoliciesReconciler } from './reconcilers/policies.ts'
@@ -14,6 +14,8 @@ export interface QueueParts {
 }
 
 const CONCURRENCY = 4
+/** How long an object waits whose namespace is being deleted. Its own deletion comes as an event. */
+const ENDING_MS = 30_000
 
 export function policiesQueue(
   options: QueueParts,
@@ -50,6 +52,10 @@ export function makeQueue(
         telemetry.reconciles.inc({ controller, result: 'success' })
         return outcome
       } catch (error) {
+        if (isOfEndingNamespace(error)) {
+          telemetry.reconciles.inc({ controller, result: 'success' })
+          return { againMs: ENDING_MS }
+        }
         telemetry.reconciles.inc({ controller, result: 'error' })
         throw error
       } finally {

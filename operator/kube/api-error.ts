@@ -6,6 +6,8 @@ import type { ApiResponse } from './transport.ts'
 /** A watch that waits longer would keep edits and revocations from every gateway. */
 const RETRY_AFTER_MS_MAX = 10_000
 
+const ENDING = /unable to create new content in namespace \S+ because it is being terminated/
+
 export class ApiError extends Error {
   readonly status: number
   /** CamelCase, as the server sends it: NotFound, Conflict, Expired ... */
@@ -27,6 +29,11 @@ export class NotLeaderError extends Error {
     super('this operator is not the leader; it does not write')
     this.name = 'NotLeaderError'
   }
+}
+
+/** A namespace that is being deleted takes no new objects; soon it deletes the owner of this one, too. */
+export function isOfEndingNamespace(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403 && ENDING.test(error.message)
 }
 
 export function errorOf(what: string, { status, headers, body }: ApiResponse): ApiError {

@@ -55,3 +55,18 @@ test('without the finalizer the gateway and its objects disappear', async () => 
   await until('all is gone', async () => !(await objects('configmaps')).includes('production'), 120)
   assert.equal(await objects('gwc'), '')
 })
+
+test('a namespace takes its gateway with it, and the operator logs no error', async () => {
+  const { kubectl } = rig.cluster
+  const gateway = aGateway()
+  await kubectl(['create', 'namespace', 'going'])
+  await rig.apply({ ...gateway, metadata: { ...gateway.metadata, namespace: 'going' } })
+  const deployment = ['get', 'deployments', '-n', 'going', '-o', 'name']
+  await until('it has pods', async () => (await kubectl(deployment)) !== '', 60)
+  await kubectl(['delete', 'namespace', 'going', '--wait=false'])
+  const left = ['get', 'gwc,deployments,configmaps', '-n', 'going', '-o', 'name']
+  await until('all is gone', async () => (await kubectl(left)) === '', 120)
+  const lines = rig.operator.output().split('\n')
+  const errors = lines.filter((line) => line.includes('"event":"reconcile"'))
+  assert.deepEqual(errors, [])
+})
