@@ -13,7 +13,8 @@ export function objectSchema(schema: unknown, wantsProperties = false): Json {
 /** Members that contain schemas: one, a list, or one for each name. */
 const ONE = ['items']
 const LISTS = ['anyOf', 'allOf']
-const MAPS = ['properties', '$defs', 'definitions']
+const DEFINITIONS = ['$defs', 'definitions']
+const MAPS = ['properties', ...DEFINITIONS]
 /** Members that stay unchanged. */
 const PLAIN = ['type', 'title', 'enum', 'const', 'default', 'required', 'description']
 const FORMATS = [
@@ -27,7 +28,7 @@ const FORMATS = [
  */
 export function closedSchema(schema: unknown): Json {
   const before = recordOf(schema)
-  if (textOf(before.$ref) !== undefined) return { $ref: before.$ref }
+  if (textOf(before.$ref) !== undefined) return { $ref: before.$ref, ...definitionsIn(before) }
   const kept: Record<string, unknown> = {}
   const said: string[] = []
   for (const [name, value] of Object.entries(before)) {
@@ -42,6 +43,12 @@ export function closedSchema(schema: unknown): Json {
   const words = [textOf(before.description), said.length > 0 && `{${said.join(', ')}}`]
   const description = words.filter(Boolean).join('\n\n')
   return { ...kept, ...(description !== '' && { description }) }
+}
+
+/** A recursive type is a reference beside its own definition. */
+function definitionsIn(schema: Json): Json {
+  const present = DEFINITIONS.filter((name) => isRecord(schema[name]))
+  return Object.fromEntries(present.map((name) => [name, eachClosed(schema[name])]))
 }
 
 function eachClosed(schemas: unknown): Json {

@@ -119,6 +119,36 @@ for (const [api, asked] of [
   })
 }
 
+/** A recursive type, as Pydantic writes it. */
+const TREE = {
+  $ref: '#/$defs/Tree',
+  $defs: {
+    Tree: {
+      type: 'object',
+      properties: { twigs: { type: 'array', items: { $ref: '#/$defs/Tree' } } },
+      additionalProperties: false,
+    },
+  },
+}
+
+for (const [form, schema] of Object.entries({
+  $defs: TREE,
+  definitions: {
+    $ref: '#/definitions/Tree',
+    definitions: { Tree: { ...TREE.$defs.Tree, properties: {} } },
+  },
+}))
+  for (const provider of ['anthropic', 'bedrock'] as const)
+    test(`${provider}: a schema that is a reference keeps its ${form}`, () => {
+      const way = { api: 'chat', provider, model: 'anthropic.claude-sonnet-4-5' } as const
+      const format = { type: 'json_schema', json_schema: { name: 'n', schema, strict: true } }
+      const tools = [tool(schema, { strict: true })]
+      const answer = sentBy(way, { response_format: format }).text
+      const called = sentBy(way, { tools }).text
+      for (const text of [answer, called])
+        assert.match(text.replaceAll('\\', ''), /"Tree":\{"type":"object"/)
+    })
+
 test('a tool is strict if its client requests it, and then closed', () => {
   const { body } = sentBy(
     { api: 'chat', provider: 'anthropic' },
