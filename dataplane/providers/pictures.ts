@@ -1,6 +1,6 @@
 /**
  * Moves pictures of the model in a history to the user's messages, for upstreams that accept no pictures of the
- * model.
+ * model, and finds the documents among the pictures.
  */
 import { isRecord, type Json, listOf, recordOf, textOf } from '../json/values.ts'
 import type { ChatMessage } from '../wire/inner-form.ts'
@@ -32,4 +32,15 @@ export function shownByUser(messages: readonly ChatMessage[]): readonly ChatMess
     return { ...message, content: parts }
   })
   return waiting.length === 0 ? shown : [...shown, { role: 'user', content: waiting }]
+}
+
+const PDF = /^data:application\/pdf[;,]/i
+
+/** A PDF in `image_url`, as clients of other gateways send it, becomes a `file` part; other parts are unchanged. */
+export function documentAsFile(part: Json): Json {
+  if (part.type !== 'image_url') return part
+  const { image_url: image, ...rest } = part
+  const url = textOf(recordOf(image).url)
+  if (url === undefined || !PDF.test(url.slice(0, 100))) return part
+  return { ...rest, type: 'file', file: { filename: 'document.pdf', file_data: url } }
 }

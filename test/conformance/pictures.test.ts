@@ -409,3 +409,46 @@ for (const api of ['chat', 'messages', 'responses'] as const)
       assert.deepEqual(complaints, [])
     })
   }
+
+const PDF = 'data:application/pdf;base64,JVBERi0xLjQgeA=='
+const AS_PICTURE = [{ type: 'image_url', image_url: { url: PDF } }]
+
+for (const [provider, document] of Object.entries({
+  anthropic: /"type":"document","source":\{"type":"base64","media_type":"application\/pdf"/,
+  bedrock: /"document":\{"format":"pdf"/,
+  gemini: /"mimeType":"application\/pdf"/,
+  mistral: /"type":"document_url","document_url":"data:application\/pdf/,
+}))
+  test(`a PDF that a client sends as a picture is a document at ${provider}`, () => {
+    const messages = [{ role: 'user', content: AS_PICTURE }]
+    const { text, complaints } = sentBy({ api: 'chat', provider: provider as Vendor }, { messages })
+    assert.match(text, document)
+    assert.deepEqual(complaints, [])
+  })
+
+test('a PDF that a client sends as a picture is a file in responses', () => {
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
+  const messages = [{ role: 'user', content: AS_PICTURE }]
+  const way = { api: 'chat', provider: 'openai', model: 'gpt-5.6' } as const
+  const { body } = sentBy(way, { messages, tools, reasoning_effort: 'low' })
+  const [part] = body.input[0].content
+  assert.deepEqual(part, { type: 'input_file', filename: 'document.pdf', file_data: PDF })
+})
+
+test('Anthropic gets only pictures of types that it accepts', () => {
+  for (const type of ['image/svg+xml', 'image/bmp', 'image/heic', 'text/plain']) {
+    const image = { type: 'image_url', image_url: { url: `data:${type};base64,QUJD` } }
+    const messages = [{ role: 'user', content: [image] }]
+    const refusal = refusalOf({ api: 'chat', provider: 'anthropic' }, { messages })
+    assert.equal(refusal, 'messages.0.content', type)
+  }
+  const image = {
+    type: 'image_url',
+    image_url: { url: 'data:image/png;charset=utf-8;base64,QUJD' },
+  }
+  const { body } = sentBy(
+    { api: 'chat', provider: 'anthropic' },
+    { messages: [{ role: 'user', content: [image] }] },
+  )
+  assert.equal(body.messages[0].content[0].source.media_type, 'image/png')
+})

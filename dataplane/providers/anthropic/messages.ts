@@ -6,9 +6,13 @@ import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { markOf } from '../marks.ts'
+import { documentAsFile } from '../pictures.ts'
 import { facts } from './facts.ts'
 import type { ThoughtsOf } from './thoughts.ts'
 import { instructionsIn, markedBy, type Turn, turnsOf } from './turns.ts'
+
+/** The types that the API accepts. */
+const IMAGES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
 /** The texts before the conversation, and one more if given. */
 export function systemOf(messages: readonly ChatMessage[], more: string | undefined): Json[] {
@@ -77,7 +81,7 @@ function blocksOf(content: unknown, index: number): Json[] {
   // The API refuses blank texts.
   if (typeof content === 'string') return content.trim() === '' ? [] : [textBlock(content)]
   return listOf(content).flatMap((part) => {
-    const block = blockOf(recordOf(part), index)
+    const block = blockOf(documentAsFile(recordOf(part)), index)
     if (block === undefined) return []
     const mark = markOf(recordOf(part))
     return [mark === undefined ? block : marked(block, mark)]
@@ -96,8 +100,10 @@ function blockOf(part: Json, index: number): Json | undefined {
   }
   if (part.type === 'image_url') {
     const source = sourceOf(textOf(recordOf(part.image_url).url))
-    if (source !== undefined) return { type: 'image', source }
-    throw unsupported(facts.name, param, 'send images as https URLs or base64 data URLs')
+    if (source?.type === 'url' || IMAGES.has(String(source?.media_type)))
+      return { type: 'image', source }
+    const fix = 'send images as https URLs or base64 data URLs of PNG, JPEG, GIF or WebP'
+    throw unsupported(facts.name, param, fix)
   }
   if (part.type === 'file') {
     const { file_data: data, filename } = recordOf(part.file)
@@ -114,7 +120,7 @@ function sourceOf(url: string | undefined): Json | undefined {
   if (url === undefined) return undefined
   if (/^https?:/i.test(url)) return { type: 'url', url }
   const comma = url.indexOf(',')
-  const media = /^data:([a-z]+\/[a-z0-9.+-]+);base64$/i.exec(
+  const media = /^data:([a-z]+\/[a-z0-9.+-]+)(?:;[a-z]+=[\w.-]+)*;base64$/i.exec(
     url.slice(0, Math.min(comma, 100)),
   )?.[1]
   if (media === undefined) return undefined

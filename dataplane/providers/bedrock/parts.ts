@@ -2,6 +2,7 @@
 import { type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { markOf } from '../marks.ts'
+import { documentAsFile } from '../pictures.ts'
 import { facts } from './facts.ts'
 
 /** A block, followed by its cache mark. */
@@ -31,7 +32,8 @@ const NAME_LENGTH_MAX = 200
 export function piecesOf(content: unknown, index: number): Piece[] {
   if (typeof content === 'string') return textPieces(content)
   return listOf(content).flatMap((part, place) => {
-    const block = blockOf(recordOf(part), `messages.${index}.content`, `${index + 1}-${place + 1}`)
+    const file = documentAsFile(recordOf(part))
+    const block = blockOf(file, `messages.${index}.content`, `${index + 1}-${place + 1}`)
     if (block === undefined) return []
     const mark = markOf(recordOf(part))
     return [mark === undefined ? [block] : marked([block], mark)]

@@ -3,6 +3,7 @@
 import { argumentsText, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
+import { documentAsFile } from '../pictures.ts'
 import { facts } from './facts.ts'
 import { callId } from './ids.ts'
 
@@ -69,7 +70,9 @@ function callOf(call: Json, index: number): Json {
 
 function contentOf(content: unknown, index: number): string | readonly Json[] {
   if (typeof content === 'string') return content
-  const parts = listOf(content).map((part) => partOf(recordOf(part), `messages.${index}.content`))
+  const parts = listOf(content).map((part) =>
+    partOf(documentAsFile(recordOf(part)), `messages.${index}.content`),
+  )
   return parts.length === 0 ? '' : parts
 }
 

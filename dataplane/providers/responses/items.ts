@@ -2,6 +2,7 @@
 import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
+import { documentAsFile } from '../pictures.ts'
 
 const ROLES: readonly string[] = ['system', 'developer', 'user', 'assistant']
 
@@ -9,7 +10,8 @@ export function itemsOf(messages: readonly ChatMessage[], provider: string): Jso
   return messages.flatMap((message, index) => {
     const param = `messages.${index}.content`
     const { role, content, tool_call_id: id } = message
-    const parts = () => listOf(content).map((part) => partOf(recordOf(part), { provider, param }))
+    const parts = () =>
+      listOf(content).map((part) => partOf(documentAsFile(recordOf(part)), { provider, param }))
     if (role === 'tool') {
       const output = Array.isArray(content) ? parts() : (textOf(content) ?? '')
       return [{ type: 'function_call_output', call_id: id, output }]
