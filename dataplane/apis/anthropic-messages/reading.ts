@@ -96,6 +96,10 @@ function translated(message: MessagesBody): {
   const options = optionsOf(message, (what) => conversation.lacks(what))
   const { model, max_tokens } = message
   const { messages, untranslated, files } = conversation
+  const isKnown = untranslated === undefined && files.length === 0
+  // Blank turns have no message, and no vendor accepts a request without one.
+  if (isKnown && messages.every(({ role }) => role === 'system'))
+    throw invalid('At least one of the "messages" must have content.', 'messages')
   const stream = message.stream === true && {
     stream: true,
     stream_options: { include_usage: true },

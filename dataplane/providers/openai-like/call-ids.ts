@@ -1,13 +1,22 @@
 /**
  * Corrects calls in answers that pass to a client of the same wire: a missing id, without which the client cannot
- * return a result, an id and a name that each piece repeats, and the reason `stop` of an answer that calls.
+ * return a result, arguments as an object, which clients parse as a text, an id and a name that each piece repeats,
+ * and the reason `stop` of an answer that calls.
  */
 import type { KeptText } from '../../base/kept-text.ts'
-import { countOf, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
+import {
+  argumentsText,
+  countOf,
+  isRecord,
+  type Json,
+  listOf,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import { type Asked, CallIds } from '../answers/call-ids.ts'
 import { CHOICES_MAX, indexOf } from './members.ts'
 
-/** The same answer if every call has an id and the finish reason fits. */
+/** The same answer if every call has an id, its arguments are a text and the finish reason fits. */
 export function withCallIds(answer: Json, asked: Asked): Json {
   return endingWithCalls(
     identified(answer, asked),
@@ -17,14 +26,24 @@ export function withCallIds(answer: Json, asked: Asked): Json {
 
 function identified(answer: Json, asked: Asked): Json {
   const isWhole = listOf(answer.choices).every((choice) =>
-    callsIn(choice, 'message').every((call) => textOf(call.id) !== undefined),
+    callsIn(choice, 'message').every(
+      (call) => textOf(call.id) !== undefined && withText(call) === call,
+    ),
   )
   if (isWhole) return answer
   const ids = new CallIds(asked)
-  return withCalls(answer, 'message', (call, place) => {
+  return withCalls(answer, 'message', (raw, place) => {
+    const call = withText(raw)
     const own = textOf(call.id)
     return own === undefined ? { ...call, id: ids.of(undefined, place) } : call
   })
+}
+
+/** The same call if its arguments are no object. */
+function withText(call: Json): Json {
+  const called = recordOf(call.function)
+  if (!isRecord(called.arguments)) return call
+  return { ...call, function: { ...called, arguments: argumentsText(called.arguments) } }
 }
 
 /** For stream chunks with calls or a finish reason. An upstream's id that arrives after a generated one is omitted. */
@@ -34,7 +53,8 @@ export function openCallIds(asked: Asked, kept: KeptText): (chunk: Json) => Json
   const begun = new Map<string, { readonly id: string | undefined; readonly name: unknown }>()
   const calling = new Set<number>()
 
-  function changed(call: Json, place: string): Json {
+  function changed(raw: Json, place: string): Json {
+    const call = withText(raw)
     const own = textOf(call.id)
     const { name } = recordOf(call.function)
     const known = begun.get(place)

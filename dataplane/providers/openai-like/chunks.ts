@@ -1,6 +1,6 @@
 /** The chunks in an event of OpenAI's wire, after repairs, or the failure in the event. */
 import type { KeptText } from '../../base/kept-text.ts'
-import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
+import { isRecord, listOf, parsed, parsedExactly, recordOf } from '../../json/values.ts'
 import type { ChatRequest, CompletionsRequest, Sent } from '../../wire/inner-form.ts'
 import type { Failure, WireEvent } from '../../wire/provider.ts'
 import { isBroken, NAMELESS } from '../answers/faults.ts'
@@ -36,6 +36,9 @@ export type Streaming = Pick<
   'besideUsage' | 'failing' | 'recognisers' | 'repair' | 'repeatsUsage' | 'sendsVerdicts'
 >
 
+/** Arguments as an object, whose numbers keep their text. */
+const OPEN_ARGUMENTS = /"arguments": ?\{/
+
 export function openChunks(request: Streamed, options: Streaming, kept: KeptText) {
   const repair =
     options.repair && request.operation === 'chat'
@@ -44,7 +47,7 @@ export function openChunks(request: Streamed, options: Streaming, kept: KeptText
   return {
     read({ event, data }: WireEvent): ReadChunk {
       if (data.trim() === '[DONE]') return { kind: 'done', held: repair?.end() ?? [] }
-      const chunk = parsed(data)
+      const chunk = OPEN_ARGUMENTS.test(data) ? parsedExactly(data) : parsed(data)
       if (!isRecord(chunk)) return { kind: 'unknown', broken: isBroken(data, chunk) }
       if (isError(chunk) || event === 'error') {
         return { kind: 'failure', failure: classifyError(options.recognisers, chunk) }
@@ -84,9 +87,15 @@ export function isFinished({ finish_reason: reason }: Chunk): boolean {
 }
 
 function renamed(chunk: Chunk, text: string): Piece {
-  const named = text.includes(OTHER_NAME) ? withReasonings(chunk, 'delta') : chunk
+  const whole = withChoices(chunk)
+  const named = text.includes(OTHER_NAME) ? withReasonings(whole, 'delta') : whole
   const one = withUsageDetails(named)
   return one === chunk ? { chunk, text } : piece(one)
+}
+
+/** Clients read the choices of every chunk, but some services omit them beside usage. */
+function withChoices(chunk: Chunk): Chunk {
+  return 'choices' in chunk || !isRecord(chunk.usage) ? chunk : { ...chunk, choices: [] }
 }
 
 function piece(chunk: Chunk): Piece {

@@ -1,6 +1,14 @@
 /** Members of OpenAI's answers that runtimes write in several ways: usage, reasoning, log probabilities. */
 
-import { countOf, isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
+import {
+  argumentsText,
+  countOf,
+  isRecord,
+  type Json,
+  listOf,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import type { Usage } from '../../wire/inner-form.ts'
 import type { CallPiece } from '../answers/call-pieces.ts'
 
@@ -110,13 +118,13 @@ export function indexOf({ index }: Readonly<Record<string, unknown>>): number {
   return countOf(index) ?? 0
 }
 
-/** A piece of a call in a delta. */
+/** A piece of a call in a delta. Some runtimes send the arguments as an object. */
 export function pieceOf(call: Json): CallPiece {
   const { name, arguments: part } = recordOf(call.function)
   return {
     index: countOf(call.index),
     id: textOf(call.id),
     name: textOf(name),
-    arguments: textOf(part) ?? '',
+    arguments: isRecord(part) ? argumentsText(part) : (textOf(part) ?? ''),
   }
 }

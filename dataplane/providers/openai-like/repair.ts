@@ -173,7 +173,7 @@ function repairCall(call: unknown, ids: CallIds, seed: string): Chunk {
   return {
     ...recordOf(call),
     id: ids.of(id === undefined || isNumber(id) ? derived(seed) : id, seed),
-    function: text.trim() === '' ? { ...called, arguments: '{}' } : called,
+    function: { ...called, arguments: text.trim() === '' ? '{}' : text },
   }
 }
 

@@ -21,6 +21,8 @@ export const openai = openAiLike(facts, {
   // DeepSeek and Kimi refuse a turn that continues after calls without its thinking.
   takes: { developerRole: true, reasoning: 'reasoning_content' },
   isStrict: true,
+  // OpenRouter ends a stream so if the model's server failed.
+  failing: ['error'],
   authentication: (dialect) => ({
     ...bearer(dialect),
     ...(dialect.project !== undefined && { 'openai-project': dialect.project }),
