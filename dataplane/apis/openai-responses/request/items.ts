@@ -103,7 +103,8 @@ class Turns {
     if (REFUSED.includes(type)) throw invalid(why, `${param}.type`)
     if (withoutHosted(item.tools) !== undefined) throw invalid(NO_HOSTED, `${param}.tools`)
     if (JSON.stringify(item).includes(FILE_ID)) throw invalid(NO_FILES, param)
-    this.#lacks.note(message, `${param}.type`)
+    // Its tools are among those of the request.
+    if (type !== 'additional_tools') this.#lacks.note(message, `${param}.type`)
   }
 
   say(message: ChatMessage): void {

@@ -41,11 +41,20 @@ export class Tools {
   readonly #lacks: Lacks
 
   /** Throws ERR_GW_INVALID_REQUEST. */
-  constructor({ tools, tool_choice: choice }: ResponsesBody, lacks: Lacks) {
+  constructor({ tools, tool_choice: choice, input }: ResponsesBody, lacks: Lacks) {
     this.#choice = choice
     this.#lacks = lacks
     for (const [index, tool] of listOf(tools).entries())
       this.#add(recordOf(tool), `tools[${index}]`, undefined)
+    for (const [index, item] of listOf(input).map(recordOf).entries())
+      if (item.type === 'additional_tools') this.#addMore(item, `input[${index}]`)
+  }
+
+  /** Agents add tools within a conversation, and may repeat those that they have sent before. */
+  #addMore({ tools }: Json, param: string): void {
+    const before = new Set(this.#known.keys())
+    for (const [index, tool] of listOf(tools).entries())
+      this.#add(recordOf(tool), `${param}.tools[${index}]`, undefined, before)
   }
 
   /** Members of the inner form. */
@@ -78,12 +87,17 @@ export class Tools {
     return this.#known.get(name) ?? { kind: 'function', name }
   }
 
-  #add(tool: Json, param: string, namespace: string | undefined): void {
+  #add(
+    tool: Json,
+    param: string,
+    namespace: string | undefined,
+    before?: ReadonlySet<string>,
+  ): void {
     const name = textOf(tool.name)
     if (tool.type === 'namespace' && name !== undefined && namespace === undefined) {
       const inner = listOf(tool.tools)
       for (const [at, one] of inner.entries())
-        this.#add(recordOf(one), `${param}.tools[${at}]`, name)
+        this.#add(recordOf(one), `${param}.tools[${at}]`, name, before)
       return
     }
     if (tool.type !== 'function' && tool.type !== 'custom') {
@@ -94,6 +108,7 @@ export class Tools {
     }
     if (name === undefined) throw invalid(`"${param}.name" is required.`, `${param}.name`)
     const called = this.innerName(name, namespace)
+    if (before?.has(called)) return
     if (this.#known.has(called))
       throw invalid(`Two tools have the name "${called}".`, `${param}.name`)
     this.#known.set(called, { kind: tool.type, name, ...(namespace && { namespace }) })
