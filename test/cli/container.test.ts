@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { flagsOnlyIn, SMALL } from '../../dataplane/main.ts'
 
 const CONTAINER = join(import.meta.dirname, '../../cli/container.ts')
 /** Each start of the process writes one line, before its program begins. */
@@ -33,7 +34,14 @@ test('a gateway of the image is the second start of its process, and has its fla
   assert.equal(starts.length, 2)
   assert.match(second.program, /dataplane\/main\.ts$/)
   assert.deepEqual(second.given, ['--version'])
-  assert.deepEqual(second.execArgv, ['--max-semi-space-size=4'])
+  assert.deepEqual(second.execArgv, SMALL.flags)
+  assert.ok(second.execArgv.includes('--managed-zone-memory'))
   assert.equal(second.arenas, '1')
   assert.equal(second.cache, join(folder, '.cache/gw/compiled'))
+})
+
+test('a Node whose V8 may lack a flag starts without it', () => {
+  assert.deepEqual(flagsOnlyIn('26.0.0'), ['--managed-zone-memory'])
+  for (const version of ['24.11.0', '25.1.0', '27.0.0', '2.6.0'])
+    assert.deepEqual(flagsOnlyIn(version), [], version)
 })
