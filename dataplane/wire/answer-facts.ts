@@ -9,7 +9,7 @@ export class AnswerFacts {
   id: string | undefined = undefined
   model: string | undefined = undefined
   /** Finish reason of each choice; null if the choice has not ended. */
-  readonly finish_reasons: (string | null)[] = []
+  finish_reasons: (string | null)[] = []
 
   /** Adds facts that earlier events did not have. */
   begin(id: unknown, model: unknown): void {
@@ -20,9 +20,10 @@ export class AnswerFacts {
   end(choice: number, reason: unknown): void {
     const text = idIn(reason)
     if (text === undefined || choice >= CHOICES_MAX) return
-    const { finish_reasons: reasons } = this
-    while (reasons.length <= choice) reasons.push(null)
-    reasons[choice] ??= text
+    // Traces keep the list: one that grows by `push` has room for 17.
+    while (this.finish_reasons.length <= choice)
+      this.finish_reasons = this.finish_reasons.concat(null)
+    this.finish_reasons[choice] ??= text
   }
 }
 
