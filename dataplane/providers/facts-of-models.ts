@@ -26,7 +26,7 @@ export function capabilitiesOf(upstream: Named): Capabilities {
  */
 function writtenIn(written: WrittenCapabilities = {}): Capabilities {
   const { reasoning, efforts, thinking, thinking_tokens, thinking_member, wires } = written
-  const { output_tokens, tool_name_length, call_id_length } = written
+  const { output_tokens, tool_name_length, call_id_length, chat_template } = written
   return {
     ...(reasoning !== undefined && { reasons: reasoning }),
     ...(efforts !== undefined && { efforts }),
@@ -36,6 +36,7 @@ function writtenIn(written: WrittenCapabilities = {}): Capabilities {
     ...(output_tokens !== undefined && { outputTokens: output_tokens, outputMost: output_tokens }),
     ...(tool_name_length !== undefined && { nameMax: tool_name_length }),
     ...(call_id_length !== undefined && { idMax: call_id_length }),
+    ...(chat_template !== undefined && { chatTemplate: chat_template }),
     ...(wires?.includes('chat') === false && { responses: 'always' }),
     ...(wires?.includes('responses') === false && { responses: 'never' }),
   }

@@ -1,6 +1,12 @@
 /** `capabilities` and `parameters` of an upstream: facts about its model, and what its requests carry. */
 import { z } from 'zod'
-import { EFFORTS, THINKING_FORMS, THINKING_MEMBERS, WIRES } from '../wire/models/capabilities.ts'
+import {
+  CHAT_TEMPLATES,
+  EFFORTS,
+  THINKING_FORMS,
+  THINKING_MEMBERS,
+  WIRES,
+} from '../wire/models/capabilities.ts'
 import { count } from './fields.ts'
 
 /** Made ids of calls have this many letters, and shortened names of tools keep a part of the name. */
@@ -49,6 +55,12 @@ export const Capabilities = z.strictObject({
     .max(LENGTH_MAX)
     .optional()
     .describe('Most letters in the id of a call. A longer one is replaced.'),
+  chat_template: z
+    .enum(CHAT_TEMPLATES)
+    .optional()
+    .describe(
+      'How the gateway writes a conversation as one text, for an API that takes only texts.',
+    ),
   wires: z
     .array(z.enum(WIRES))
     .min(1)

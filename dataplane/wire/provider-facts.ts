@@ -119,6 +119,10 @@ export interface ProviderFacts {
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
   readonly settings?: readonly ProviderSetting[]
+  /** Whether conversations need `capabilities.chat_template`; absent: none does. */
+  readonly needsTemplate?: (settings: Pick<AddressSettings, 'apiVersion'>) => boolean
+  /** The only values of `api_version`; absent: any. */
+  readonly apiVersions?: readonly string[]
   /**
    * The facts about a model, or the values of one fact, that a configuration may set; all APIs
    * accept lengths of names and limits.

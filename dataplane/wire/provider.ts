@@ -181,6 +181,8 @@ export interface Framing {
   readonly mediaType: string
   /** Bytes that complete a frame which the upstream leaves open at its end; otherwise that frame is lost. */
   readonly closing?: Buffer
+  /** The frame that is read when a body ends without being cut, for APIs that have no other end of a stream. */
+  readonly endOfBody?: Buffer
   open(): Framer
   /** The bytes of each frame in a run of whole frames. */
   split(frames: Buffer): Iterable<Buffer>

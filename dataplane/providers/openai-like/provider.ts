@@ -97,7 +97,7 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
 }
 
 /** Every request of an upstream has the same headers, so they are created once. */
-function headersFor(authentication: (settings: ProviderSettings) => Headers) {
+export function headersFor(authentication: (settings: ProviderSettings) => Headers) {
   const made = new WeakMap<
     ProviderSettings,
     { readonly stream: Headers; readonly whole: Headers }

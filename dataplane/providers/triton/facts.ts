@@ -1,9 +1,13 @@
 /** The facts about Triton with TensorRT-LLM. */
-import type { ProviderFacts } from '../../wire/provider-facts.ts'
+import { CHAT_TEMPLATES } from '../../wire/models/capabilities.ts'
+import type { AddressSettings, ProviderFacts } from '../../wire/provider-facts.ts'
+
+/** The `api_version` with which an upstream is asked by `generate`. */
+export const GENERATE = 'v2'
 
 export const facts: ProviderFacts = {
   name: 'triton',
-  summary: "Triton's OpenAI frontend with TensorRT-LLM.",
+  summary: "Triton's OpenAI frontend with TensorRT-LLM or, with api_version: v2, its generate API.",
   hosted: false,
   parameters: {
     ignore_eos: { values: { kind: 'boolean' } },
@@ -11,6 +15,11 @@ export const facts: ProviderFacts = {
   },
   port: 9000,
   aliases: ['nvidiatriton', 'tritoninferenceserver'],
+  settings: ['api_version'],
+  apiVersions: ['v1', GENERATE],
+  basePath: basePathOf,
+  needsTemplate: ({ apiVersion }) => apiVersion === GENERATE,
+  writable: { chat_template: CHAT_TEMPLATES },
   healthPath: '/v2/health/ready',
   queueGauges: {
     waiting: [
@@ -25,4 +34,10 @@ export const facts: ProviderFacts = {
       },
     ],
   },
+}
+
+/** The path of the OpenAI frontend, or that of Triton itself, whose port is usually 8000. */
+function basePathOf(path: string, { apiVersion }: AddressSettings): string {
+  if (apiVersion === GENERATE) return `${path.replace(/\/v[12]$/, '')}/v2`
+  return path.split('/').some((part) => /^v\d+[a-z0-9]*$/.test(part)) ? path : `${path}/v1`
 }

@@ -1,12 +1,22 @@
-/** The OpenAI frontend of Triton with TensorRT-LLM. */
+/** The OpenAI frontend of Triton with TensorRT-LLM, and `generate` for servers without it. */
 
 import { listOf, recordOf } from '../../json/values.ts'
-import type { ChatBody, CompletionsBody } from '../../wire/inner-form.ts'
+import type { ChatBody, CompletionsBody, Forms } from '../../wire/inner-form.ts'
+import type {
+  AnswerOrigin,
+  Decoded,
+  Provider,
+  ProviderOperation,
+  ProviderSettings,
+  StreamReader,
+} from '../../wire/provider.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import type { Recogniser } from '../failures/classify.ts'
-import { openAiLike } from '../openai-like/provider.ts'
+import { bearer, headersFor, openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
 import { facts } from './facts.ts'
+import { type Generate, generateChat, generateText, isForGenerate } from './generate.ts'
+import { FRAMING, GENERATED, openGenerated, readChat, readText } from './generated.ts'
 
 /** Its schema forbids every other member. */
 const UNDERSTOOD = [
@@ -55,11 +65,11 @@ const UNDERSTOOD_OF_TEXT = [
 const MAX_TOKENS_DEFAULT = 4_096
 
 const RECOGNISERS: readonly Recogniser[] = [
-  { class: 'missing', status: [400], says: /^Unknown model/ },
+  { class: 'missing', status: [400], says: /^Unknown model|^Request for unknown model/ },
   { class: 'context', status: [400, 500], says: /exceeds maximum input length|max_seq_len/ },
 ]
 
-export const triton = openAiLike(facts, {
+const frontend = openAiLike(facts, {
   maxTokens: 'max_tokens',
   maxTokensDefault: MAX_TOKENS_DEFAULT,
   allow: UNDERSTOOD,
@@ -80,6 +90,52 @@ export const triton = openAiLike(facts, {
   },
   recognisers: RECOGNISERS,
 })
+
+const headersOf = headersFor(bearer)
+const { chat, completions, ...others } = frontend.operations
+
+export const triton: Provider = {
+  ...frontend,
+  framing: FRAMING,
+  operations: {
+    ...others,
+    chat: either(chat, generateChat, readChat, (...answer) => openGenerated('chatcmpl', ...answer)),
+    ...(completions && {
+      completions: either(completions, generateText, readText, (...answer) =>
+        openGenerated('cmpl', ...answer),
+      ),
+    }),
+  },
+}
+
+type ReadWith = readonly [origin: AnswerOrigin, recognisers: readonly Recogniser[]]
+
+/** The operation of the frontend, or that of `generate`. */
+function either<O extends 'chat' | 'completions'>(
+  own: ProviderOperation<O>,
+  generate: (request: Forms[O]['request'], settings: ProviderSettings, bound: number) => Generate,
+  read: (body: Buffer, ...answer: ReadWith) => Decoded<Forms[O]['answer']>,
+  open: (...answer: ReadWith) => StreamReader<Forms[O]['event']>,
+): ProviderOperation<O> {
+  const { openStream } = own
+  return {
+    ...own,
+    detour: GENERATED,
+    encode(request, settings, maxTokens) {
+      if (!isForGenerate(settings)) return own.encode(request, settings, maxTokens)
+      return {
+        headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
+        ...generate(request, settings, maxTokens ?? MAX_TOKENS_DEFAULT),
+      }
+    },
+    decode: (body, request, origin) =>
+      origin.isDetour ? read(body, origin, RECOGNISERS) : own.decode(body, request, origin),
+    ...(openStream && {
+      openStream: (request, origin, kept) =>
+        origin.isDetour ? open(origin, RECOGNISERS) : openStream(request, origin, kept),
+    }),
+  }
+}
 
 function explicit(body: ChatBody): Record<string, unknown> {
   for (const [index, { content }] of body.messages.entries())

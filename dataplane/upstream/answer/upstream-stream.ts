@@ -61,6 +61,16 @@ export class UpstreamStream implements OpenedStream {
     const rest = this.#framer.rest()
     const { closing } = this.#framing
     if (rest.length > 0 && closing !== undefined) this.#take(Buffer.concat([rest, closing]))
+    this.#endOfBody()
+  }
+
+  #endOfBody(): void {
+    if (this.#later !== undefined) {
+      this.#later.push(() => this.#endOfBody())
+      return
+    }
+    const { endOfBody } = this.#framing
+    if (endOfBody !== undefined && !this.#isOver) this.#take(endOfBody)
     this.fail(CUT)
   }
 

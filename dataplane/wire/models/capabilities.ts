@@ -13,6 +13,10 @@ export type ThinkingForm = (typeof THINKING_FORMS)[number]
 export const THINKING_MEMBERS = ['reasoning_content', 'reasoning', 'thinking'] as const
 export type ThinkingMember = (typeof THINKING_MEMBERS)[number]
 
+/** How conversations become one text for a runtime that does not do that. */
+export const CHAT_TEMPLATES = ['chatml', 'llama3', 'inst', 'gemma'] as const
+export type ChatTemplate = (typeof CHAT_TEMPLATES)[number]
+
 /** An absent fact is unknown; the provider then treats the model like its newest ones. */
 export interface Capabilities {
   readonly contextWindow?: number
@@ -40,6 +44,7 @@ export interface Capabilities {
   readonly isClaude?: boolean
   readonly vectors?: 'predict' | 'content' | 'purpose'
   readonly sizesVectors?: boolean
+  readonly chatTemplate?: ChatTemplate
 }
 
 export type Fact = keyof Capabilities
@@ -73,6 +78,7 @@ export const FACTS: Readonly<Record<Fact, string>> = {
   vectors:
     'how a request asks for vectors: as a prediction, for the content, or with their purpose',
   sizesVectors: 'whether a request may set the length of its vectors',
+  chatTemplate: 'how the gateway writes a conversation as one text',
 }
 
 /** The APIs that serve a model. */
@@ -88,6 +94,7 @@ export interface WrittenCapabilities {
   readonly output_tokens?: number | undefined
   readonly tool_name_length?: number | undefined
   readonly call_id_length?: number | undefined
+  readonly chat_template?: ChatTemplate | undefined
   readonly wires?: readonly (typeof WIRES)[number][] | undefined
 }
 export type WrittenName = keyof WrittenCapabilities
@@ -102,6 +109,7 @@ export const WRITTEN_AS: Readonly<Record<Exclude<WrittenName, 'wires'>, Fact>> =
   output_tokens: 'outputMost',
   tool_name_length: 'nameMax',
   call_id_length: 'idMax',
+  chat_template: 'chatTemplate',
 }
 
 /** A row of a table. The first row that matches a model and has a fact defines it. */

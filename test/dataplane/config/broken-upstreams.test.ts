@@ -32,6 +32,31 @@ const PROVIDERS: Row[] = [
     fix: 'OpenRouter, Groq, DeepSeek',
   },
   {
+    name: 'a chat template for a server that has its own',
+    yaml: upstream(
+      'provider: triton\nendpoint: http://t:9000\ncapabilities:\n  chat_template: llama3 # here',
+    ),
+    path: 'gw.upstreams[0].capabilities.chat_template',
+    says: 'cannot take effect: the server itself writes conversations as texts',
+    fix: 'write api_version: v2',
+  },
+  {
+    name: 'a chat template for a provider that never needs one',
+    yaml: upstream(
+      'provider: vllm\nendpoint: http://v:8000\ncapabilities:\n  chat_template: llama3 # here',
+    ),
+    path: 'gw.upstreams[0].capabilities.chat_template',
+    says: 'cannot take effect: vllm does not use it',
+    fix: 'triton use it',
+  },
+  {
+    name: 'an API version that the provider does not have',
+    yaml: upstream('provider: triton\nendpoint: http://t:8000\napi_version: v3 # here'),
+    path: 'gw.upstreams[0].api_version',
+    says: 'is not a version of triton',
+    fix: 'Write v1 or v2.',
+  },
+  {
     name: 'azure without an endpoint',
     yaml: upstream('provider: azure\napi_key: ${env:KEY}').replace('name: a', 'name: a # here'),
     path: 'gw.upstreams[0].endpoint',

@@ -15,7 +15,7 @@ gateway.tls gateway.tls.client_ca gateway.tls.client_auth gateway.load_balancer_
 upstreams[].models upstreams[].list_models upstreams[].context_windows upstreams[].pool upstreams[].pool.namespace upstreams[].cache_salt upstreams[].capabilities
 upstreams[].capabilities.reasoning upstreams[].capabilities.efforts upstreams[].capabilities.thinking
 upstreams[].capabilities.thinking_tokens upstreams[].capabilities.thinking_member upstreams[].capabilities.output_tokens
-upstreams[].capabilities.tool_name_length upstreams[].capabilities.call_id_length upstreams[].capabilities.wires
+upstreams[].capabilities.tool_name_length upstreams[].capabilities.call_id_length upstreams[].capabilities.chat_template upstreams[].capabilities.wires
 upstreams[].caller_headers upstreams[].prefer_zone upstreams[].cache
 upstreams[].balance_header upstreams[].labels upstreams[].further_api_keys upstreams[].parameters upstreams[].parameters.default upstreams[].parameters.force upstreams[].drained_until upstreams[].weight upstreams[].max_queue_depth upstreams[].api_key upstreams[].headers
 upstreams[].region upstreams[].api_version upstreams[].deployment upstreams[].project upstreams[].tokenizer_revision

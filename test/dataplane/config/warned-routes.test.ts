@@ -69,6 +69,27 @@ const ROWS: Row[] = [
     fix: 'at most 600',
   },
   {
+    name: 'a server that takes only texts, without a chat template',
+    yaml: `  upstreams:\n    - {name: a, provider: triton, model: m, endpoint: "http://t:8000", api_version: v2} # here\n    - {name: b, ${UPSTREAM}}`,
+    path: 'gw.upstreams[0].api_version',
+    says: 'chats are refused here: with api_version v2 the server takes only texts',
+    fix: 'chat_template: chatml',
+  },
+  {
+    name: 'room for passages that no route has',
+    yaml: '  context: {reserve_completion_tokens: 100} # here',
+    path: 'gw.context',
+    says: 'has no effect: it makes room for passages, and no route has retrieval',
+    fix: 'Name a retrieval section in a route',
+  },
+  {
+    name: 'a weight that no strategy reads',
+    yaml: `  upstreams:\n    - {name: a, ${UPSTREAM}, weight: 5} # here\n    - {name: b, ${UPSTREAM}}`,
+    path: 'gw.upstreams[0].weight',
+    says: 'has no effect: no route with the strategy weighted has "a"',
+    fix: 'use weighted',
+  },
+  {
     name: 'probes that overlap',
     yaml: `  upstreams:\n    - {name: a, ${UPSTREAM}, health_check: {interval_seconds: 2}} # here\n    - {name: b, ${UPSTREAM}}`,
     path: 'gw.upstreams[0].health_check.timeout_seconds',

@@ -26,6 +26,8 @@ export function refusalBy(vendor: Vendor, sent: Sent): Refusal | undefined {
   if (first === undefined) return undefined
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`
   const message = `${vendor} refuses this [${first.rule}] at ${first.at}: ${first.message}${others}`
+  if (vendor === 'triton' && sent.path.includes('/generate'))
+    return { status: 400, body: { error: message } }
   const status = ['triton', 'tgi', 'mistral'].includes(vendor) ? 422 : 400
   return { status, body: bodyOf(vendor, message, status) }
 }

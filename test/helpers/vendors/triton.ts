@@ -1,5 +1,5 @@
-/** Triton's OpenAI frontend, whose schema forbids unknown members. */
-import type { Checker } from './rules/contract.ts'
+/** Triton's OpenAI frontend, whose schema forbids unknown members, and its own `generate`, whose inputs have types. */
+import type { Checker, Complaints, Json } from './rules/contract.ts'
 import { checkChat } from './rules/openai-chat.ts'
 import { checkCompletion } from './rules/operations.ts'
 
@@ -24,7 +24,38 @@ const RULES = {
   idsMayRepeat: true,
 }
 
+/** The inputs of TensorRT-LLM's models. */
+const INPUTS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  text_input: isString,
+  max_tokens: (value) => Number.isInteger(value) && Number(value) > 0,
+  stop_words: (value) => Array.isArray(value) && value.every(isString),
+  bad_words: (value) => Array.isArray(value) && value.every(isString),
+  temperature: isNumber,
+  top_p: isNumber,
+  top_k: Number.isInteger,
+  repetition_penalty: isNumber,
+  presence_penalty: isNumber,
+  frequency_penalty: isNumber,
+  seed: (value) => Number.isInteger(value) && Number(value) >= 0,
+  stream: isBoolean,
+  exclude_input_in_output: isBoolean,
+}
+const GENERATE = /^\/v2\/models\/[^/]+(?:\/versions\/\d+)?\/generate(_stream)?$/
+
+function checkGenerate(path: string, body: Json, c: Complaints): void {
+  const [, streamed] = GENERATE.exec(path) ?? []
+  for (const name of ['text_input', 'max_tokens'])
+    c.demand(name in body, 'input', name, `expected ${name} as an input`)
+  for (const [name, value] of Object.entries(body)) {
+    const fits = INPUTS[name]
+    if (fits === undefined) c.add(`unknown-member ${name}`, name, 'unexpected inference input')
+    else c.demand(fits(value), 'type', name, 'unable to parse the value of the input')
+  }
+  c.demand(body.stream === (streamed !== undefined), 'stream', 'stream', 'it is not as the path')
+}
+
 export const triton: Checker = ({ path, body }, c) => {
+  if (GENERATE.test(path)) checkGenerate(path, body, c)
   if (/^(?:\/v1)?\/completions$/.test(path)) checkCompletion(body, { members: TEXT_MEMBERS }, c)
   if (!path.includes('/chat/completions')) return
   checkChat(body, RULES, c)
@@ -32,4 +63,16 @@ export const triton: Checker = ({ path, body }, c) => {
   c.demand(body.logit_bias === undefined, 'logit-bias', 'logit_bias', 'not supported')
   const limit = body.max_tokens ?? body.max_completion_tokens
   c.demand(limit != null, 'max-tokens', 'max_tokens', 'Without a limit an answer has 16 tokens.')
+}
+
+function isString(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number'
+}
+
+function isBoolean(value: unknown): boolean {
+  return typeof value === 'boolean'
 }

@@ -2,9 +2,9 @@
 import { capabilitiesOf } from '../../../providers/facts-of-models.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import type { UpstreamSection } from '../../../schema/index.ts'
-import { WRITTEN_AS, type WrittenName } from '../../../wire/models/capabilities.ts'
+import { CHAT_TEMPLATES, WRITTEN_AS, type WrittenName } from '../../../wire/models/capabilities.ts'
 import type { ProviderFacts } from '../../../wire/provider-facts.ts'
-import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
+import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check } from '../contract.ts'
 
 type WrittenFacts = NonNullable<UpstreamSection['capabilities']>
@@ -89,9 +89,32 @@ const wiresServe: UpstreamCheck = ({ provider, native }, { wires }, path) => {
   return [...unserved, ...closed]
 }
 
-const PER_UPSTREAM: readonly UpstreamCheck[] = [factsAreUsed, thinkingIsOne, wiresServe]
+const templateIsUsed: UpstreamCheck = (upstream, { chat_template }, path) => {
+  const { needsTemplate, apiVersions = [], writable } = PROVIDER_FACTS[upstream.provider]
+  if (chat_template === undefined || writable?.chat_template === undefined) return []
+  if (needsTemplate?.({ apiVersion: upstream.api_version })) return []
+  const message = 'cannot take effect: the server itself writes conversations as texts'
+  const fix = `Remove it, or write api_version: ${apiVersions.at(-1)}.`
+  return [refuse([...path, 'chat_template'], message, fix)]
+}
 
-export const capabilityChecks: readonly Check[] = PER_UPSTREAM.map(
+const templateIsThere: Check = ({ upstreams }) =>
+  upstreams.flatMap(({ provider, api_version: apiVersion, capabilities }, index) => {
+    const isMissing = capabilities?.chat_template === undefined
+    if (!isMissing || !PROVIDER_FACTS[provider].needsTemplate?.({ apiVersion })) return []
+    const message = `chats are refused here: with api_version ${apiVersion} the server takes only texts`
+    const fix = `Add capabilities: {chat_template: ${CHAT_TEMPLATES[0]}}, or the template of the model.`
+    return [warn(at('upstreams', index, 'api_version'), message, fix)]
+  })
+
+const PER_UPSTREAM: readonly UpstreamCheck[] = [
+  factsAreUsed,
+  thinkingIsOne,
+  wiresServe,
+  templateIsUsed,
+]
+
+const ofEach = PER_UPSTREAM.map(
   (one): Check =>
     ({ upstreams }) =>
       upstreams.flatMap((upstream, index) =>
@@ -100,3 +123,5 @@ export const capabilityChecks: readonly Check[] = PER_UPSTREAM.map(
           : one(upstream, upstream.capabilities, at('upstreams', index, 'capabilities')),
       ),
 )
+
+export const capabilityChecks: readonly Check[] = [...ofEach, templateIsThere]

@@ -79,6 +79,13 @@ const providerSettingsAreUsed: UpstreamCheck = (upstream, path) =>
     return [refuse([...path, field], message, `Remove it; ${users.join(', ')} use it.`)]
   })
 
+const versionIsKnown: UpstreamCheck = ({ provider, api_version }, path) => {
+  const { apiVersions } = PROVIDER_FACTS[provider]
+  if (api_version === undefined || apiVersions?.includes(api_version) !== false) return []
+  const message = `is not a version of ${provider}`
+  return [refuse([...path, 'api_version'], message, `Write ${apiVersions.join(' or ')}.`)]
+}
+
 const settingsStandTogether: UpstreamCheck = (upstream, path) => {
   const { together = [] } = PROVIDER_FACTS[upstream.provider]
   const missing = together.filter((setting) => upstream[setting] === undefined)
@@ -226,6 +233,7 @@ const PER_UPSTREAM: readonly UpstreamCheck[] = [
   regionIsALabel,
   hostedHasCredential,
   providerSettingsAreUsed,
+  versionIsKnown,
   settingsStandTogether,
   inputTypeIsUsed,
   nativeIsSpoken,
