@@ -6,6 +6,7 @@ import { auxiliaryChecks } from './auxiliaries.ts'
 import { cacheChecks } from './caches.ts'
 import type { Check, CheckContext } from './contract.ts'
 import { duplicateChecks } from './duplicates.ts'
+import { idleChecks } from './idle-settings.ts'
 import { listenerChecks } from './listener.ts'
 import { listenerTlsChecks } from './listener-tls.ts'
 import { nameChecks } from './names.ts'
@@ -90,6 +91,7 @@ const CHECKS_OF_CHOICES: readonly Check[] = [
   ...cacheChecks,
   ...fairnessChecks,
   ...fallbackChecks,
+  ...idleChecks,
   ...probeChecks,
   ...semanticChecks,
   ...strategyChecks,
