@@ -176,6 +176,13 @@ const REFUSALS: Readonly<Record<string, Row>> = {
     status: 502,
     error: { ...table(502, 'ERR_GW_UPSTREAM_ERROR'), upstream_status: 503 },
   },
+  'an overload with the time that it lasts': {
+    says: failing(529, {}, { 'retry-after': '2' }),
+    spills: true,
+    status: 502,
+    error: { ...table(502, 'ERR_GW_UPSTREAM_ERROR'), upstream_status: 529 },
+    headers: { 'retry-after': '2' },
+  },
   'a gateway timeout at the upstream': {
     says: failing(504),
     spills: true,

@@ -47,6 +47,8 @@ export function refusalOf(
     case 'client':
     case 'missing':
       return passedOn(failure, message)
+    case 'overloaded':
+      return upstreamError(said, facts, cause, retryAfter(failure))
     default:
       return upstreamError(said, facts, cause)
   }
@@ -63,8 +65,9 @@ function upstreamError(
   message: string,
   facts: Readonly<Record<string, unknown>>,
   cause = message,
+  wait: RetryAfter = {},
 ): GatewayError {
-  return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, { facts, cause })
+  return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, { facts, cause, ...wait })
 }
 
 /** A client's mistake as the upstream reports it: the status, and OpenAI's four members. */
@@ -80,10 +83,11 @@ function passedOn(failure: Failure, message: string): GatewayError {
   })
 }
 
-function retryAfter(
-  { retryAfterMs }: Failure,
-  otherwiseMs?: number,
-): { retryAfterSeconds?: number } {
+interface RetryAfter {
+  readonly retryAfterSeconds?: number
+}
+
+function retryAfter({ retryAfterMs }: Failure, otherwiseMs?: number): RetryAfter {
   const ms = retryAfterMs ?? otherwiseMs
   if (ms === undefined) return {}
   const seconds = Math.max(1, Math.ceil(ms / 1000))
