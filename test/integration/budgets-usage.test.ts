@@ -8,6 +8,7 @@ import {
   event,
   failing,
   type Heard,
+  json,
   startUpstream,
   streaming,
   USAGE,
@@ -237,4 +238,11 @@ test('budget gauges and token counters agree with the charges', async () => {
   const labels = 'route="chat",upstream="first"'
   assert.equal(grown(`gw_tokens_total{${labels},kind="prompt"}`), USAGE.prompt_tokens)
   assert.equal(grown(`gw_tokens_total{${labels},kind="completion"}`), USAGE.completion_tokens)
+})
+
+test('an answer that cannot be used is charged what it reports, and so is the one after it', async () => {
+  const empty = { id: 'x', object: 'chat.completion', choices: [], usage: USAGE }
+  first.script.push(json(200, empty), whole())
+  const { heard, tokens } = await charged(() => front.chat())
+  assert.deepEqual([heard.status, tokens], [200, 20])
 })

@@ -19,7 +19,7 @@ type WholeRead =
       readonly same: boolean
       readonly usage: Usage | undefined
     }
-  | { readonly kind: 'failure'; readonly failure: Failure }
+  | { readonly kind: 'failure'; readonly failure: Failure; readonly usage?: Usage }
 
 /** For clients of the same wire. */
 export function passAnswer(body: Buffer, request: Sent<ChatRequest>, options: OpenAiLike): Passed {
@@ -46,12 +46,14 @@ export function readAnswer(
 ): WholeRead {
   const answer = parsedBytes(body, { holdsValues: hasOpenArguments })
   if (!isRecord(answer)) return failed(malformed("The upstream's answer is not a JSON object."))
-  if (isError(answer)) return failed(classifyError(options.recognisers, answer))
-  const choices = listOf(answer.choices)
-  if (choices.length === 0) return failed(malformed('The upstream answered without choices.'))
-  const failing = choices.map((choice) => failingReason(choice, options)).find(Boolean)
-  if (failing) return failed(failing)
+  // The vendor bills an answer that cannot be used, too.
   const usage = readUsage(answer.usage, answer)
+  if (isError(answer)) return failed(classifyError(options.recognisers, answer), usage)
+  const choices = listOf(answer.choices)
+  if (choices.length === 0)
+    return failed(malformed('The upstream answered without choices.'), usage)
+  const failing = choices.map((choice) => failingReason(choice, options)).find(Boolean)
+  if (failing) return failed(failing, usage)
   if (options.repair === undefined) {
     const renamed = withCallIds(withReasonings(withUsageDetails(answer), 'message'), request)
     return { kind: 'answer', answer: renamed, same: renamed === answer, usage }
@@ -78,6 +80,6 @@ export function failingReason(
   return { class: 'server', message: `The upstream gave up the generation (${reason}).` }
 }
 
-function failed(failure: Failure): WholeRead {
-  return { kind: 'failure', failure }
+function failed(failure: Failure, usage?: Usage): WholeRead {
+  return { kind: 'failure', failure, ...(usage !== undefined && { usage }) }
 }
