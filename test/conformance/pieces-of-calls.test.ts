@@ -270,3 +270,23 @@ for (const provider of ['vllm', 'sglang']) {
     assert.deepEqual([reason, sequence], ['stop_sequence', 'END'])
   })
 }
+
+for (const provider of LIKE_OPENAI)
+  test(`chat from ${provider}: calls whose index begins at 1 or has gaps are numbered from 0`, () => {
+    const wire = joined('chat', provider)
+    const request = asked(wire, { model: 'm', stream: true, ...BODY.chat })
+    const { text } = streamed(
+      wire,
+      request,
+      chunksOf([
+        piece({ ...NAME, index: 1 }, { name: 'a', arguments: '' }),
+        piece({ index: 1 }, { arguments: '{"x":1}' }),
+        piece({ ...NAME, index: 4, id: 'call_b' }, { name: 'b', arguments: '' }),
+        piece({ index: 4 }, { arguments: '{}' }),
+      ]),
+    )
+    const indexes = [...text.matchAll(/"tool_calls":\[\{[^}]*?"index":(\d+)/g)].map(
+      ([, one]) => one,
+    )
+    assert.deepEqual(indexes, ['0', '0', '1', '1'], text)
+  })

@@ -1,7 +1,7 @@
 /**
  * Corrects calls in answers that pass to a client of the same wire: a missing id, without which the client cannot
- * return a result, arguments as an object, which clients parse as a text, an id and a name that each piece repeats,
- * and the reason `stop` of an answer that calls.
+ * return a result, arguments as an object, which clients parse as a text, an id and a name that each piece repeats, an
+ * index with a gap before it, and the reason `stop` of an answer that calls.
  */
 import type { KeptText } from '../../base/kept-text.ts'
 import {
@@ -47,11 +47,30 @@ function withText(call: Json): Json {
 }
 
 /** For stream chunks with calls or a finish reason. An upstream's id that arrives after a generated one is omitted. */
-export function openCallIds(asked: Asked, kept: KeptText): (chunk: Json) => Json {
+export function openCallIds(asked: Asked, kept: KeptText): CorrectedCalls {
   const ids = new CallIds(asked, kept)
   /** The upstream's id and name by the index of the call; no id if one was generated. */
   const begun = new Map<string, { readonly id: string | undefined; readonly name: unknown }>()
   const calling = new Set<number>()
+  /** The index for the client by the place of the call, and the number of calls of each choice. */
+  const numbers = new Map<string, number>()
+  const counts = new Map<string, number>()
+  let renumbers = false
+
+  /** Clients put calls into a list by their index, and read each place of the list. */
+  function numbered(call: Json, place: string): Json {
+    const own = countOf(call.index)
+    if (own === undefined) return call
+    let index = numbers.get(place)
+    if (index === undefined) {
+      const choice = place.slice(0, place.indexOf('/'))
+      index = counts.get(choice) ?? 0
+      counts.set(choice, index + 1)
+      numbers.set(place, index)
+      renumbers ||= index !== own
+    }
+    return index === own ? call : { ...call, index }
+  }
 
   function changed(raw: Json, place: string): Json {
     const call = withText(raw)
@@ -70,12 +89,25 @@ export function openCallIds(asked: Asked, kept: KeptText): (chunk: Json) => Json
       : withoutId(call)
   }
 
-  return (chunk) => {
+  function corrected(chunk: Json): Json {
     for (const choice of listOf(chunk.choices).map(recordOf))
       if (callsIn(choice, 'delta').length > 0) calling.add(Math.min(indexOf(choice), CHOICES_MAX))
-    const whole = withCalls(chunk, 'delta', changed)
+    const whole = withCalls(chunk, 'delta', (call, place) => numbered(changed(call, place), place))
     return endingWithCalls(whole, (choice) => calling.has(indexOf(choice)))
   }
+
+  return {
+    corrected,
+    get renumbers() {
+      return renumbers
+    },
+  }
+}
+
+export interface CorrectedCalls {
+  corrected(chunk: Json): Json
+  /** Whether further pieces of calls have another index for the client, so that each must be read. */
+  readonly renumbers: boolean
 }
 
 /** Clients may join the texts of each member, so id, type and name appear once. */

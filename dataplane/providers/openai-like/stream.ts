@@ -53,15 +53,16 @@ function readerOf(request: Streamed, options: Streaming, kept: KeptText): WireRe
   const isRead = options.repair !== undefined
   const withIds = isRead || request.operation !== 'chat' ? undefined : openCallIds(request, kept)
   const facts = new AnswerFacts()
+  const skim = skimmer({
+    ...options,
+    hidesUsage: !request.includeUsage,
+    showsRepeated: showsRepeated(request),
+  })
   return {
     facts,
     passesComments: !isRead,
     ...(!isRead && {
-      skim: skimmer({
-        ...options,
-        hidesUsage: !request.includeUsage,
-        showsRepeated: showsRepeated(request),
-      }),
+      skim: (frames, hearer) => (withIds?.renumbers ? undefined : skim(frames, hearer)),
     }),
     read(event) {
       const read = chunks.read(event)
@@ -80,7 +81,8 @@ function readerOf(request: Streamed, options: Streaming, kept: KeptText): WireRe
         return { ...PASSED, out: written(texts), finished: true, done: true }
       }
       const same = read.isRepaired ? undefined : event.data
-      const pieces = withIds === undefined ? read.pieces : read.pieces.map(identified(withIds))
+      const pieces =
+        withIds === undefined ? read.pieces : read.pieces.map(identified(withIds.corrected))
       const one = meaning(pieces, same, request, options)
       for (const { chunk } of pieces) note(chunk, one.finished, facts)
       if (one.usage !== undefined) last.see(pieces, one.finished)
