@@ -127,7 +127,8 @@ export class Holding implements PouredSlice {
     this.reports = []
     this.hasSettled = false
     this.more = undefined
-    const totals = [this.day.total, this.month.total] as const
+    const { account, day, month } = this
+    const totals = [account.confirmedIn(day, now), account.confirmedIn(month, now)] as const
     const claim = this.slice.claim(now, may)
     this.pour(now)
     return { claim, terms, budget: this.budget, totals, alerted, reports, hasSettled, more }

@@ -7,6 +7,7 @@ import { type Period, windowOfKey } from '../../accounts/period.ts'
 import type { AdmitRequest, BudgetScope, Rules } from '../../accounts/store.ts'
 import { dayOf, type Moment, monthOf, type Window } from '../../accounts/windows.ts'
 import { Poured } from '../escrow/poured.ts'
+import { UnansweredEnds } from '../escrow/unanswered-ends.ts'
 import { accountRoot } from '../roots.ts'
 
 /**
@@ -98,15 +99,22 @@ export class AccountWindow {
     return [this.#born, mayBeFolded ? -this.#mine : this.#mine]
   }
 
-  /** Arguments to restore a window that lost everything. */
-  remembered(now: number): readonly number[] {
+  /** The total without the amount of ends that have no answer, but at least what the store has reported. */
+  without(unanswered: number): number {
+    return Math.max(this.#mine, this.total - unanswered)
+  }
+
+  /** Arguments to restore a window that lost everything, and the total to write if it did not. */
+  remembered(now: number, confirmed: number): readonly number[] {
     const known = this.#sum + Math.max(0, this.total - this.#mine)
-    return [this.total, ...this.seen(now), Math.min(known, Number.MAX_SAFE_INTEGER), this.#base]
+    const whole = [this.total, ...this.seen(now), Math.min(known, Number.MAX_SAFE_INTEGER)]
+    return [...whole, this.#base, confirmed]
   }
 }
 
 export class Account {
   readonly poured = new Poured()
+  readonly unanswered = new UnansweredEnds()
   readonly tenant: string
   readonly keys: readonly string[]
   /** Running requests that are counted here. */
@@ -157,6 +165,11 @@ export class Account {
 
   get windows(): readonly AccountWindow[] {
     return [...this.#windows.values()]
+  }
+
+  /** The total of a window as far as a call may bring it that ends no leases. */
+  confirmedIn(window: AccountWindow, now: number): number {
+    return window.without(this.unanswered.amountIn(window, now))
   }
 
   /** Drops windows that ended two days ago, because no request can still end in them. */

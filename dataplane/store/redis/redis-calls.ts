@@ -193,7 +193,7 @@ export class Calls {
     const now = this.#clock.now()
     const { day, month } = account.windowsAt(this.present)
     const args = [
-      ...windows.flatMap((window) => window.remembered(now)),
+      ...windows.flatMap((window) => window.remembered(now, account.confirmedIn(window, now))),
       ...[sliceId(this.#replica, day.name), day.name, month.name],
       ...account.poured.remembered(now),
     ]

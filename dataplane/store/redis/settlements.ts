@@ -9,7 +9,7 @@ import { TurnGroups } from '../../base/turn-end.ts'
 import type { Account, AccountWindow } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
 import { crossings, DAY_AT, MONTH_AT, type Part } from './request-part.ts'
-import { SETTLE, SETTLE_ALL, SETTLE_AND_BURY, SETTLE_ONLY } from './scripts/settle.ts'
+import { BESIDE, SETTLE, SETTLE_ALL, SETTLE_AND_BURY, SETTLE_ONLY } from './scripts/settle.ts'
 
 /** Bounded, so that a script does not block the server for long. */
 const TOGETHER_MAX = 100
@@ -34,24 +34,27 @@ export class Settlements {
 
   /** Resolves after the store has the settlement. The first request of a call gets the alerts of the whole call. */
   add(part: Part, budget: BudgetRule | undefined): Promise<readonly Crossing[]> {
+    part.account.unanswered.add(part, this.#clock.now())
     const { sent, place } = this.#gathered.add(part.account, { part, budget })
     return place === 0 ? sent : sent.then(() => NONE)
   }
 
   async #send(endings: readonly Ending[]): Promise<readonly Crossing[]> {
-    const [first, second] = endings
+    const [first] = endings
     if (first === undefined) return NONE
     const { budget } = first
     const { account, day, month } = first.part
     if (!day.isMet || !month.isMet) await this.#calls.meet(account, [day, month])
     const thresholds = budget?.alertThresholds ?? []
-    const ends = endings.flatMap(({ part }) => [
-      part.id,
-      part.settled?.tokens ?? 0,
-      part.wasPutBack ? SETTLE_AND_BURY : SETTLE_ONLY,
-    ])
+    const parts = endings.map(({ part }) => part)
+    const beside = account.unanswered.beside(parts, this.#clock.now())
+    const ends = [
+      ...parts.flatMap((part) => ended(part, 0)),
+      ...beside.flatMap((part) => ended(part, BESIDE)),
+    ]
+    const number = parts.length + beside.length
     const reply = await this.#calls.run({
-      script: second === undefined ? SETTLE : SETTLE_ALL,
+      script: number === 1 ? SETTLE : SETTLE_ALL,
       account,
       isBounded: false,
       windows: () => [day, month],
@@ -59,7 +62,7 @@ export class Settlements {
         const now = this.#clock.now()
         const isCapped = thresholds.length > 0
         return [
-          ...(second === undefined ? [] : [endings.length]),
+          ...(number === 1 ? [] : [number]),
           ...ends,
           ...report(day, isCapped ? budget?.tokensPerDay : undefined, now),
           ...report(month, isCapped ? budget?.nanosPerMonth : undefined, now),
@@ -67,10 +70,18 @@ export class Settlements {
         ]
       },
     })
+    for (const part of parts) account.unanswered.answered(part)
     day.hear(reply, DAY_AT, this.#clock.now())
     month.hear(reply, MONTH_AT, this.#clock.now())
     return crossings(first.part, budget, reply)
   }
+}
+
+function ended(
+  { id, settled, wasPutBack }: Pick<Part, 'id' | 'settled' | 'wasPutBack'>,
+  way: number,
+): readonly (string | number)[] {
+  return [id, settled?.tokens ?? 0, way + (wasPutBack ? SETTLE_AND_BURY : SETTLE_ONLY)]
 }
 
 function haveWindowsInCommon(first: Ending, other: Ending): boolean {

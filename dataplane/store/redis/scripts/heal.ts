@@ -6,11 +6,12 @@ import { BEGINNING, LEDGERS } from './state.ts'
 const REFRESHED_AFTER_MS = 20 * 60_000
 
 /**
- * Windows: any. ARGV after `offset`, five for each: the caller's total, the window's birth and the caller's total as last
- * seen, the last known sum with what the caller settled since, the last known base. Neither has the charges of expired
- * leases: the graves by which a late settlement takes them back are lost as well, so they would count twice. Then the caller's
- * slice, the present day and month, and rate, capacity and units of the caller in the bucket of requests, rate and units in
- * that of tokens; of its slice the number of claims, requests and tokens that it used so far, and whether it is over (1).
+ * Windows: any. ARGV after `offset`, six for each: the caller's total, the window's birth and the caller's total as last
+ * seen, the last known sum with what the caller settled since, the last known base, and for a window that lost nothing the
+ * caller's total without ends that have no answer. Sum and base are without the charges of expired leases: the graves by
+ * which a late settlement takes them back are lost as well, so they would count twice. Then the caller's slice, the present
+ * day and month, and rate, capacity and units of the caller in the bucket of requests, rate and units in that of tokens;
+ * of its slice the number of claims, requests and tokens that it used so far, and whether it is over (1).
  *
  * Each of what is compared is at most the truth: the sum a caller knows, and the totals of all with the last known base.
  * So the largest is the best that can be known, and it is the truth once every living replica has written its own.
@@ -21,7 +22,7 @@ export const HEAL: Script = {
   lua: `${BEGINNING}${LEDGERS}
 local function arg(i) return tonumber(ARGV[i]) end
 local reply = { 1, now }
-local last = offset + 5 * (offset - 3)
+local last = offset + 6 * (offset - 3)
 
 -- Each replica pours once: then its slice is known again, with the poured part of it, and a claim from before is an earlier one.
 local function pourAgain()
@@ -43,9 +44,9 @@ local function pourAgain()
 end
 
 for i = 1, offset - 3 do
-  local name, at = ARGV[3 + i], offset + 5 * i - 4
+  local name, at = ARGV[3 + i], offset + 6 * i - 5
   local window = ledger(name)
-  local whole, born, mine, known, base = arg(at), arg(at + 1), arg(at + 2), arg(at + 3), arg(at + 4)
+  local whole, born, mine, known, base, confirmed = arg(at), arg(at + 1), arg(at + 2), arg(at + 3), arg(at + 4), arg(at + 5)
   if born == 0 then
     -- The caller adds nothing to a window before it knows which life of it this is.
     window.changed = window.changed or window.born == 0
@@ -65,7 +66,7 @@ for i = 1, offset - 3 do
     window.sum = min(SAFE, max(window.sum, known + window.expired, sum))
     loosen(window, window.sum - sum, lostAt)
   else
-    total(window, whole, mine)
+    total(window, confirmed, mine)
     -- A living replica is not folded, however long it settles nothing.
     if window.mine >= 0 and now - window.writtenAt > ${REFRESHED_AFTER_MS} then
       window.changed, window.mineChanged = true, true

@@ -12,6 +12,12 @@ export const SETTLE_AND_BURY = 1
 export const TAKE_BACK = 2
 
 /**
+ * Added to one of the first two for a settlement that another call brings along, because its own has no answer. Its alerts wait
+ * for its own.
+ */
+export const BESIDE = 3
+
+/**
  * ARGV after the settlements: for each window whether it counts anything (0: no), the caller's total, the window's birth and
  * the caller's total as last seen, the cap (-1: none); then the thresholds. `rest` is how many arguments stand before these;
  * settlement `i` begins after argument `first + 3 * (i - 1)`.
@@ -31,12 +37,12 @@ if missing then return missing end
 local ids, ours, ended = {}, {}, {}
 for i = 1, count do
   ids[i] = ARGV[offset + first + 3 * i - 2]
-  ours[ids[i]] = true
+  ours[ids[i]] = arg(first + 3 * i) < ${BESIDE}
 end
 local leases = call('HMGET', LEASES, unpack(ids))
 local found = 0
 for i = 1, count do
-  local id, used, mode = ids[i], arg(first + 3 * i - 1), arg(first + 3 * i)
+  local id, used, mode = ids[i], arg(first + 3 * i - 1), arg(first + 3 * i) % ${BESIDE}
   local known = leases[i]
   local buried = not known and call('HGET', GRAVES, id)
   if known then
