@@ -11,6 +11,9 @@ const LATE_MS = 100
 /** After an outage thousands are late, and each would be brought by many calls. */
 const BESIDE_MAX = 20
 
+/** Those of other windows, after an outage at midnight, must not make each call slow. */
+const LOOKED_AT_MAX = 200
+
 interface End {
   readonly id: string
   /** Windows, by their identity. */
@@ -37,8 +40,9 @@ export class UnansweredEnds {
     const found: End[] = []
     const [first] = ends
     if (first === undefined || this.#sentAt.size <= ends.length) return found
+    let looked = 0
     for (const end of this.#late(now)) {
-      if (found.length === BESIDE_MAX) break
+      if (found.length === BESIDE_MAX || looked++ === LOOKED_AT_MAX) break
       const { day, month } = end
       if (day === first.day && month === first.month && !ends.includes(end)) found.push(end)
     }
