@@ -59,7 +59,11 @@ export class UnansweredEnds {
     return sum
   }
 
+  /** The oldest are first in the map, so the first young one ends it. */
   *#late(now: number): Generator<End> {
-    for (const [end, sentAt] of this.#sentAt) if (now - sentAt >= LATE_MS) yield end
+    for (const [end, sentAt] of this.#sentAt) {
+      if (now - sentAt < LATE_MS) return
+      yield end
+    }
   }
 }
